@@ -1,0 +1,142 @@
+"""The seams: what a judge, a scorer, a sink and a source of calls must be able to do. One method each."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, runtime_checkable
+
+from tracehooks.records import AgentCall, Direction, Reason, Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens that a judge used over all attempts; None where the server did not say (never 0 for unknown)."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=_sum(self.input_tokens, other.input_tokens),
+            output_tokens=_sum(self.output_tokens, other.output_tokens),
+        )
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question for a judge.
+
+    ``instructions`` is ours and becomes the system message. ``material`` maps a label to text that nobody
+    vouches for; it goes into the user message behind a per-call nonce. ``schema`` is the JSON schema of
+    the reply, ``read`` turns the decoded JSON reply into the value the scorer wants and raises
+    :class:`BadReply` when it may not be used.
+    """
+
+    name: str
+    instructions: str
+    material: Mapping[str, str]
+    schema: Mapping[str, Any]
+    read: Callable[[Any], Any]
+
+
+class BadReply(ValueError):
+    """A judge's reply that may not become a score. ``reason`` is MALFORMED or OUT_OF_RANGE."""
+
+    def __init__(self, message: str, reason: Reason = Reason.MALFORMED) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a judge answered: ``value`` as read by the question, or ``reason`` why there is none.
+
+    ``prompt`` is what was sent, after masking: a list of ``{"role", "content"}``. ``raw`` is the last
+    reply's text. ``attempts`` counts requests sent. ``detail`` is one line for a person.
+    """
+
+    value: Any = None
+    reason: Reason | None = None
+    detail: str = ""
+    model: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    prompt: Sequence[Mapping[str, str]] = ()
+    raw: str | None = None
+    attempts: int = 1
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Asks a model one question. Never raises for a failure of the model or the network."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask ``question``; the answer has a value, or a reason why there is none."""
+        ...
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Turns a call into a score."""
+
+    @property
+    def name(self) -> str:
+        """The name of the scores it makes."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same call might be scored otherwise: a hash of prompt, model and options."""
+        ...
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better."""
+        ...
+
+    async def score(self, call: AgentCall) -> Score:
+        """Score ``call``."""
+        ...
+
+
+@runtime_checkable
+class ScoreSink(Protocol):
+    """Where scores go. A sink may be handed the same score twice and must then keep one."""
+
+    def deliver(self, scores: Sequence["Delivery"]) -> Sequence["Receipt"]:
+        """Send ``scores``; one receipt each, in their order. Raises only when nothing at all was sent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """One score on its way to a sink. ``time`` is the scored call's start; ``revision`` counts rescores from 1."""
+
+    id: str
+    score: Score
+    call: AgentCall | None
+    time: datetime
+    environment: str
+    revision: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a sink said about one delivery. ``error`` is set when not accepted; ``retry`` says if later may help."""
+
+    id: str
+    accepted: bool
+    error: str | None = None
+    retry: bool = True
+
+
+@runtime_checkable
+class CallSource(Protocol):
+    """Lists the calls whose start lies in a window."""
+
+    def calls(self, start: datetime, end: datetime) -> Iterable[AgentCall]:
+        """Every outermost agent call with ``start <= call.start < end``, each once, ordered by (start, trace, span)."""
+        ...
