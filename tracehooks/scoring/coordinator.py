@@ -1,0 +1,201 @@
+"""The coordinator: the only one that claims work and commits scores."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from tracehooks.records import AgentCall, Reason, Score, Status
+from tracehooks.scoring.execute import Batch, Grant, Outcome, Task, execute
+from tracehooks.store import ScoreRecord, Store, WorkItem
+
+logger = logging.getLogger("tracehooks")
+
+LEASE = timedelta(seconds=60)
+# so many failures of these kinds in a row say that asking on is pointless
+HOPELESS = frozenset({Reason.UNREACHABLE, Reason.REJECTED, Reason.QUOTA})
+HOPELESS_IN_A_ROW = 30
+
+
+def this_owner() -> str:
+    """Who holds a claim: host, process and the process's birth, so that a dead holder can be told."""
+    return f"{socket.gethostname()}:{os.getpid()}:{process_birth(os.getpid())}"
+
+
+def process_birth(pid: int) -> str:
+    """When a process started, in a form that a later process of the same number does not share."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:  # noqa: PTH123 - not a file
+            return stat.read().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
+def is_dead(owner: str) -> bool:
+    """Whether ``owner`` was a process of this host that is no more. Unknown counts as alive."""
+    host, _, rest = owner.partition(":")
+    pid, _, birth = rest.partition(":")
+    if host != socket.gethostname() or not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return bool(birth) and process_birth(int(pid)) != birth
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one pass did: outcomes by status and reason, tokens, and why it stopped early, if it did."""
+
+    scored: int = 0
+    unscored: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+    stopped: Reason | None = None
+
+    @property
+    def done(self) -> int:
+        """How many outcomes were committed."""
+        return self.scored + self.unscored.total() + self.skipped.total()
+
+    def add(self, score: Score) -> None:
+        """Count one committed score."""
+        if score.status is Status.SCORED:
+            self.scored += 1
+        else:
+            counter = self.unscored if score.status is Status.UNSCORED else self.skipped
+            counter[str(score.reason_code)] += 1
+        usage = score.metadata.get("usage") or {}
+        self.input_tokens += usage.get("input_tokens") or 0
+        self.output_tokens += usage.get("output_tokens") or 0
+        self.requests += score.metadata.get("attempts") or 0
+
+
+@dataclass(kw_only=True)
+class Coordinator:
+    """Works a run's items off: claims them, has them executed, commits each result before its slot is free.
+
+    So at any moment at most ``concurrency`` answers are paid for and not yet stored.
+    ``progress(tally, total)`` is called after each commit.
+    """
+
+    store: Store
+    scorer: Any
+    project: str
+    sinks: Sequence[str] = ()
+    concurrency: int = 16
+    grant: Grant = field(default_factory=Grant)
+    rescore: bool = False
+    owner: str = field(default_factory=this_owner)
+    lease: timedelta = LEASE
+    progress: Callable[[Tally, int], None] = lambda tally, total: None
+
+    async def work(self, run_id: str) -> Tally:
+        """Do what is left of the run. Returns what this pass did; claims are given back whatever happens."""
+        self._tally, self._in_a_row = Tally(), 0
+        self._held: dict[tuple[str, str, str], tuple[WorkItem, AgentCall | None]] = {}
+        self._take_over(run_id)
+        self._total = self.store.items.remaining(run_id)
+        heartbeat = asyncio.create_task(self._renew())
+        try:
+            await self._drain(run_id)
+        finally:
+            heartbeat.cancel()
+            self.store.items.release(self._items_held())
+        return self._tally
+
+    def _take_over(self, run_id: str) -> None:
+        for owner in self.store.items.owners(run_id):
+            if is_dead(owner):
+                released = self.store.items.release_owner(owner)
+                logger.info("took over %d items of %s, which is gone", released, owner)
+
+    async def _drain(self, run_id: str) -> None:
+        queue: list[Task] = []
+        running: set[asyncio.Task[list[Outcome]]] = set()
+        try:
+            while True:
+                if not queue and not self._tally.stopped:
+                    queue = self._claim(run_id)
+                while queue and len(running) < self.concurrency and not self._tally.stopped:
+                    batch = Batch((queue.pop(0),))
+                    running.add(asyncio.create_task(execute(batch, self.grant)))
+                if not running:
+                    return
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                self._commit([outcome for task in done for outcome in task.result()])
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    def _claim(self, run_id: str) -> list[Task]:
+        items = self.store.items.claim(run_id, self.owner, self.concurrency, self.lease)
+        calls = self.store.calls.get_many([item.ref for item in items])
+        tasks, gone = [], []
+        for item in items:
+            call = calls.get((item.trace_id, item.span_id))
+            self._held[item.key] = item, call
+            if call is None:
+                gone.append(self._gone(item))
+            else:
+                tasks.append(Task(item.key, call, self.scorer))
+        self._commit(gone)
+        return tasks
+
+    def _gone(self, item: WorkItem) -> Outcome:
+        """The call was pruned after it had been planned: there is no text any more."""
+        score = Score.skipped(self.scorer.name, Reason.NO_TEXT, "the call is no longer in the store")
+        return Outcome(item.key, score.at(item.ref))
+
+    def _commit(self, outcomes: Sequence[Outcome]) -> None:
+        done = [outcome for outcome in outcomes if outcome.score.reason_code is not Reason.NOT_ATTEMPTED]
+        if len(done) < len(outcomes):
+            self._tally.stopped = self._tally.stopped or Reason.TIMEOUT
+        records = [self._record(outcome) for outcome in done]
+        written = self.store.scores.commit(records, project=self.project, sinks=self.sinks) if records else []
+        for outcome, was_ours in zip(done, written, strict=True):
+            del self._held[outcome.key]
+            if was_ours:
+                self._tally.add(outcome.score)
+                self._watch(outcome.score)
+        if done:
+            self.progress(self._tally, self._total)
+
+    def _record(self, outcome: Outcome) -> ScoreRecord:
+        item, call = self._held[outcome.key]
+        return ScoreRecord(
+            score=outcome.score,
+            call=call,
+            run_id=item.run_id,
+            item=item,
+            scorer_version=self.scorer.version,
+            probability=item.probability,
+            source="job",
+            rescore=self.rescore,
+        )
+
+    def _watch(self, score: Score) -> None:
+        """Stop asking a judge that is down, refuses us, or has no money left."""
+        hopeless = score.reason_code in HOPELESS
+        self._in_a_row = self._in_a_row + 1 if hopeless else 0
+        if score.reason_code is Reason.QUOTA or self._in_a_row >= HOPELESS_IN_A_ROW:
+            self._tally.stopped = score.reason_code
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self.lease.total_seconds() / 3)
+            self.store.items.renew(self._items_held(), self.owner, self.lease)
+
+    def _items_held(self) -> list[WorkItem]:
+        return [item for item, _ in self._held.values()]

@@ -1,0 +1,36 @@
+"""Where a run's calls come from: the local store, or a backend that the settings name."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from importlib.metadata import entry_points
+
+from tracehooks.errors import ConfigurationError
+from tracehooks.protocols import CallSource
+from tracehooks.records import AgentCall
+from tracehooks.settings import FilterSettings, Settings
+from tracehooks.store import CallFilter, Store
+
+GROUP = "tracehooks.sources"
+
+
+class LocalSource:
+    """The calls of the local store that pass the filters."""
+
+    def __init__(self, store: Store, filters: FilterSettings) -> None:
+        self._store, self._filters = store, CallFilter(**filters.model_dump())
+
+    def calls(self, start: datetime, end: datetime) -> Iterator[AgentCall]:
+        """Every call with ``start <= call.start < end``, ordered by (start, trace, span)."""
+        return self._store.calls.iterate(start, end, self._filters)
+
+
+def load_source(settings: Settings, store: Store, filters: FilterSettings) -> CallSource:
+    """The source that ``settings.source`` names. Raises ConfigurationError for an unknown one."""
+    if settings.source == "local":
+        return LocalSource(store, filters)
+    known = {point.name: point for point in entry_points(group=GROUP)}
+    if settings.source not in known:
+        names = ", ".join(["local", *sorted(known)])
+        raise ConfigurationError(f"source: no source is named {settings.source!r}; known are {names}")
+    source: CallSource = known[settings.source].load().from_settings(settings, store, filters)
+    return source
