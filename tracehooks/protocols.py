@@ -43,7 +43,7 @@ class Question:
     read: Callable[[Any], Any]
 
 
-class BadReply(ValueError):
+class BadReply(ValueError):  # noqa: N818 - it says what the reply is
     """A judge's reply that may not become a score. ``reason`` is MALFORMED or OUT_OF_RANGE."""
 
     def __init__(self, message: str, reason: Reason = Reason.MALFORMED) -> None:
@@ -113,7 +113,10 @@ class ScoreSink(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """One score on its way to a sink. ``time`` is the scored call's start; ``revision`` counts rescores from 1."""
+    """One score on its way to a sink.
+
+    ``time`` is the scored call's start; ``revision`` counts rescores from 1.
+    """
 
     id: str
     score: Score
@@ -125,7 +128,10 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a sink said about one delivery. ``error`` is set when not accepted; ``retry`` says if later may help."""
+    """What a sink said about one delivery.
+
+    ``error`` is set when it was not accepted; ``retry`` says whether trying later may help.
+    """
 
     id: str
     accepted: bool
@@ -138,5 +144,8 @@ class CallSource(Protocol):
     """Lists the calls whose start lies in a window."""
 
     def calls(self, start: datetime, end: datetime) -> Iterable[AgentCall]:
-        """Every outermost agent call with ``start <= call.start < end``, each once, ordered by (start, trace, span)."""
+        """Every outermost agent call with ``start <= call.start < end``.
+
+        Each comes once, ordered by (start, trace, span).
+        """
         ...

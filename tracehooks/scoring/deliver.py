@@ -50,7 +50,7 @@ class Deliverer:
             if not deliveries:
                 return True
             receipts = _receipts(name, sink, deliveries)
-            self._store.outbox.settle(name, receipts)
+            self._store.outbox.settle(name, receipts, deliveries)
             if not any(receipt.accepted for receipt in receipts):
                 return False
         return False

@@ -85,7 +85,7 @@ async def run_scorer(scorer: Any, call: AgentCall, seconds: float | None = None)
         return checked(scorer, score)
     except TimeoutError:
         return unscored(
-            scorer, Reason.TIMEOUT, f"the scorer took longer than {timeout:g} s" if timeout else ""
+            scorer, Reason.TIMEOUT, f"the scorer took longer than {seconds:g} s" if seconds else ""
         )
     except InvalidScoreError as error:
         return unscored(scorer, Reason.SCORER_ERROR, str(error))

@@ -1,0 +1,43 @@
+# One word each. `make nightly` runs the demo's night, `make test` passes the tests; both set up what they need.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CONFIG ?= config/demo/tracehooks.yaml
+
+.PHONY: nightly test setup lint types floors wheel check clean
+
+nightly: setup  ## run the demo agent if the store is empty, then the night; ends in one verdict
+	@$(BIN)/tracehooks demo --if-empty --config $(CONFIG)
+	@$(BIN)/tracehooks run nightly --config $(CONFIG)
+
+test: setup  ## all tests
+	$(BIN)/python -m pytest
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "tracehooks needs Python 3.11 or later: make PYTHON=python3.12 ..."; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing tracehooks and its tools into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[local]" --group dev
+	@touch $@
+
+lint: setup  ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup  ## mypy, strict
+	$(BIN)/mypy
+
+floors: setup  ## imports run downhill
+	$(BIN)/lint-imports
+
+wheel: setup  ## the tests once more, against the built wheel, in a folder with a user's own jobs/, exporters/ and config/
+	bash .ci/wheel $(BIN)/python
+
+check: test lint types floors wheel  ## all that a change must pass
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .tracehooks
