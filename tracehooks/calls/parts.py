@@ -1,0 +1,58 @@
+"""Multi-part content: from text, images, tool calls and reasoning to the text alone."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_TEXT_TYPES = frozenset({"text", "output_text", "input_text", "summary_text"})
+_TYPE_KEYS = ("type", "block_type", "content_type", "part_kind")
+_TEXT_KEYS = ("text", "content", "value")
+
+
+def content_text(content: Any) -> str | None:
+    """The text of a message's content: a string, a part or a list of parts; None when there is none.
+
+    Texts of several parts are joined by a line feed. Parts of Google's shape, which have no type, are pieces
+    of one text and are joined as they are.
+    """
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return part_text(content)
+    if not isinstance(content, list | tuple):
+        return None
+    texts = [text for part in content if (text := part_text(part)) is not None]
+    if not texts:
+        return None
+    return ("" if _pieces(content) else "\n").join(texts)
+
+
+def part_text(part: Any) -> str | None:
+    """The text of one part; None for tool calls and results, images, files and reasoning."""
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping) or part.get("thought") is True:
+        return None
+    kind = next((part[key] for key in _TYPE_KEYS if isinstance(part.get(key), str)), None)
+    if kind == "refusal":
+        return _string(part.get("refusal"))
+    if kind is None:
+        return _string(part.get("text"))
+    if kind.lower() not in _TEXT_TYPES:
+        return None
+    return next((text for key in _TEXT_KEYS if (text := _string(part.get(key)))), None)
+
+
+def join_parts(parts: Iterable[Any]) -> str:
+    """The texts of ``parts``, pieces of one stream, joined as they are."""
+    return "".join(text for part in parts if (text := content_text(part)) is not None)
+
+
+def _pieces(parts: Iterable[Any]) -> bool:
+    """Whether the parts have no type, as Google's."""
+    return not any(isinstance(part, str) or any(key in part for key in _TYPE_KEYS) for part in parts)
+
+
+def _string(value: Any) -> str | None:
+    if isinstance(value, Mapping):
+        value = value.get("value")
+    return value if isinstance(value, str) else None

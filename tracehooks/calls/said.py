@@ -1,0 +1,93 @@
+"""What was said in a call: the agent span's own text, else the text of the spans below it."""
+
+from dataclasses import dataclass
+
+from tracehooks.calls.dialect import Kind
+from tracehooks.calls.dialects import inputs_of, outputs_of
+from tracehooks.calls.span import SpanRecord
+from tracehooks.calls.text import agent_words, user_words
+from tracehooks.calls.tree import TraceTree
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text, where it was found, and whether the record was cut."""
+
+    text: str | None = None
+    source: str | None = None
+    cut: bool = False
+
+
+SILENCE = Said()
+
+
+def last_words(span: SpanRecord, tree: TraceTree) -> Said:
+    """The agent's own last words in the call at ``span``.
+
+    The span's own output when it says anything; where that is a message without words (a tool call), nothing
+    was said. Else, for frameworks that leave the top empty, the last words below: children by their end, the
+    latest first, what lies below a tool, retriever or guardrail left out.
+    """
+    own, settled = _own_words(span)
+    if own.text is not None or settled:
+        return own
+    below = _words_below(span, tree)
+    return below if below.text is not None else own
+
+
+def first_question(span: SpanRecord, tree: TraceTree) -> Said:
+    """What the user asked in the call at ``span``: its own input, else that of the first request below it."""
+    own = _own_question(span)
+    if own.text is not None:
+        return own
+    below = (each for each in tree.descendants(span) if tree.kind(each) in (Kind.MODEL, Kind.AGENT))
+    for each in sorted(below, key=lambda each: (each.start_ns, each.span_id)):
+        if (asked := _own_question(each)).text is not None:
+            return Said(asked.text, f"child span {each.name}: {asked.source}", asked.cut)
+    return own
+
+
+def _own_words(span: SpanRecord, *, chat_only: bool = False) -> tuple[Said, bool]:
+    """The words that ``span`` itself recorded, and whether it recorded that there are none."""
+    settled = False
+    for source, value in outputs_of(span):
+        words = agent_words(value)
+        if words.text is not None and (words.chat or not chat_only):
+            return Said(words.text, source, words.cut), True
+        settled = settled or words.chat
+    return SILENCE, settled
+
+
+def _own_question(span: SpanRecord) -> Said:
+    for source, value in inputs_of(span):
+        words = user_words(value)
+        if words.text is not None:
+            return Said(words.text, source, words.cut)
+    return SILENCE
+
+
+def _words_below(span: SpanRecord, tree: TraceTree) -> Said:
+    """Depth first, the child that ended last first; a step's own text counts when it is a message."""
+    seen = {span.span_id}
+    waiting: list[tuple[SpanRecord, bool]] = [(child, False) for child in _by_end(span, tree)]
+    while waiting:
+        child, searched = waiting.pop()
+        kind = tree.kind(child)
+        if kind in (Kind.ASIDE, Kind.INTERNAL) or (not searched and child.span_id in seen):
+            continue
+        seen.add(child.span_id)
+        speaks = kind in (Kind.MODEL, Kind.AGENT)
+        if not searched and not speaks:
+            waiting.append((child, True))
+            waiting.extend((below, False) for below in _by_end(child, tree))
+            continue
+        words, _ = _own_words(child, chat_only=not speaks)
+        if words.text is not None:
+            return Said(words.text, f"child span {child.name}: {words.source}", words.cut)
+        if not searched:
+            waiting.extend((below, False) for below in _by_end(child, tree))
+    return SILENCE
+
+
+def _by_end(span: SpanRecord, tree: TraceTree) -> list[SpanRecord]:
+    return sorted(tree.children(span), key=lambda child: (child.end_ns, child.start_ns, child.span_id))

@@ -1,0 +1,92 @@
+"""The spans of one trace as a tree, and which of them are calls.
+
+Nothing here depends on the order in which the spans come. A parent that is not among them ends the way up;
+a span that is its own ancestor ends it too.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from tracehooks.calls.dialect import Kind
+from tracehooks.calls.dialects import kind_of
+from tracehooks.calls.span import SpanRecord
+
+
+class TraceTree:
+    """The known spans of one trace. Of a span that is there twice the one that ended last counts."""
+
+    def __init__(self, spans: Iterable[SpanRecord]) -> None:
+        self.spans: dict[str, SpanRecord] = {}
+        for span in spans:
+            known = self.spans.get(span.span_id)
+            if known is None or _weight(span) > _weight(known):
+                self.spans[span.span_id] = span
+        self._children: dict[str, list[SpanRecord]] = {}
+        for span in self.spans.values():
+            if span.parent_span_id is not None and span.parent_span_id != span.span_id:
+                self._children.setdefault(span.parent_span_id, []).append(span)
+        self._kinds: dict[str, Kind] = {}
+
+    def kind(self, span: SpanRecord) -> Kind:
+        """What ``span`` is; asked of the dialects once."""
+        kind = self._kinds.get(span.span_id)
+        if kind is None:
+            kind = self._kinds[span.span_id] = kind_of(span, span.scope)
+        return kind
+
+    def children(self, span: SpanRecord) -> list[SpanRecord]:
+        """The spans directly below ``span``."""
+        return self._children.get(span.span_id, [])
+
+    def ancestors(self, span: SpanRecord) -> Iterator[SpanRecord]:
+        """The known spans above ``span``, nearest first; in a circle it ends before ``span`` comes again."""
+        seen = {span.span_id}
+        parent = self._parent(span)
+        while parent is not None and parent.span_id not in seen:
+            seen.add(parent.span_id)
+            yield parent
+            parent = self._parent(parent)
+
+    def descendants(self, span: SpanRecord) -> Iterator[SpanRecord]:
+        """Every span below ``span``, in no particular order."""
+        seen = {span.span_id}
+        waiting = [*self.children(span)]
+        while waiting:
+            below = waiting.pop()
+            if below.span_id not in seen:
+                seen.add(below.span_id)
+                yield below
+                waiting.extend(self.children(below))
+
+    def outermost(self) -> list[SpanRecord]:
+        """The spans that are calls, ordered by (start, span id)."""
+        found = [span for span in self.spans.values() if self._is_call(span)]
+        return sorted(found, key=_order)
+
+    def _is_call(self, span: SpanRecord) -> bool:
+        kind = self.kind(span)
+        if kind is Kind.AGENT:
+            return not self._covered(span, (Kind.AGENT, Kind.INTERNAL))
+        if kind is not Kind.ENTRY or self._covered(span, (Kind.AGENT, Kind.ENTRY, Kind.INTERNAL)):
+            return False
+        return not any(self.kind(below) is Kind.AGENT for below in self.descendants(span))
+
+    def _covered(self, span: SpanRecord, kinds: tuple[Kind, ...]) -> bool:
+        """Whether a span of ``kinds`` is above. Where spans are each other's ancestors, the first covers."""
+        for above in self.ancestors(span):
+            if self.kind(above) in kinds:
+                return not (self._circular(span, above) and _order(span) < _order(above))
+        return False
+
+    def _circular(self, span: SpanRecord, above: SpanRecord) -> bool:
+        return any(upper.span_id == span.span_id for upper in self.ancestors(above))
+
+    def _parent(self, span: SpanRecord) -> SpanRecord | None:
+        return self.spans.get(span.parent_span_id) if span.parent_span_id else None
+
+
+def _order(span: SpanRecord) -> tuple[int, str]:
+    return span.start_ns, span.span_id
+
+
+def _weight(span: SpanRecord) -> tuple[int, int, str]:
+    return span.end_ns, len(span.attributes), repr(sorted(span.attributes.items(), key=lambda item: item[0]))
