@@ -1,0 +1,42 @@
+"""A run's report for a program."""
+
+from typing import Any
+
+from tracehooks.reports.run import Counts, RunReport, WorstCall
+from tracehooks.reports.run_words import next_steps
+
+
+def run_dict(report: RunReport) -> dict[str, Any]:
+    """The report by name, ready for JSON but for times; None where a figure is not known."""
+    run = report.run
+    return {
+        "run": run.id,
+        "job": run.job,
+        "state": run.state,
+        "verdict": run.verdict,
+        "exit_code": report.exit_code,
+        "reasons": list(run.reasons),
+        "window": {"start": run.window_start, "end": run.window_end},
+        "started": run.started,
+        "ended": run.ended,
+        "seconds": report.took.total_seconds() if report.took else None,
+        "counts": Counts.of(run).as_dict(),
+        "figures": {key: value for key, value in run.report.items() if key != "worst"},
+        "worst": [_worst_dict(call) for call in report.worst],
+        "dropped_spans": report.dropped,
+        "plan": dict(run.plan),
+        "next": [step.text for step in next_steps(report)],
+    }
+
+
+def _worst_dict(call: WorstCall) -> dict[str, Any]:
+    return {
+        "trace_id": call.trace_id,
+        "span_id": call.span_id,
+        "name": call.name or None,
+        "start": call.start,
+        "value": call.value,
+        "band": call.band,
+        "comment": call.comment,
+        "text": call.text,
+    }

@@ -1,0 +1,199 @@
+"""A run in words: the verdict's line, the facts in their order, and what to do next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tracehooks.records import Verdict
+from tracehooks.reports.run import Counts, RunReport
+from tracehooks.reports.wording import (
+    count,
+    duration,
+    instant,
+    moment,
+    number,
+    percent,
+    plain,
+    what_to_do,
+)
+from tracehooks.store import RunRecord
+
+UNFINISHED = {
+    "running": "under way, or its process was killed; no verdict yet",
+    "interrupted": "stopped before it was done; no verdict yet",
+    "failed": "failed before it was done; no verdict",
+    "timed_out": "ran out of time; no verdict",
+    "finished": "finished without a verdict",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of a report: what it is about, and what there is to say."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do next: a command to copy, when there is one, and what it is for."""
+
+    command: str
+    purpose: str
+
+    @property
+    def text(self) -> str:
+        """The step in one line."""
+        return f"{self.purpose} {self.command}" if self.command else self.purpose
+
+
+def mark(run: RunRecord) -> str:
+    """The one word that heads a run: its verdict, or its state while it has none."""
+    return (run.verdict or run.state).upper().replace("_", " ")
+
+
+def headline(run: RunRecord) -> str:
+    """Why the run got its verdict, or why it has none."""
+    return plain(run.reasons[0]) if run.reasons else UNFINISHED[run.state]
+
+
+def facts(report: RunReport) -> list[Fact]:
+    """The run's facts, the most important first. Only what is known is listed."""
+    run, figures = report.run, report.figures
+    found = [Fact("also", plain(reason)) for reason in run.reasons[1:]]
+    found.append(Fact("run", f"{run.id}  {_how_it_went(report)}"))
+    found.append(Fact("window", f"{moment(run.window_start)} to {moment(run.window_end)} UTC"))
+    if run.plan.get("note"):
+        found.append(Fact("note", plain(run.plan["note"])))
+    found.append(Fact("scorer", _scorer(run)))
+    if figures:
+        found.append(Fact("rate", _rate(run, figures)))
+        found.append(Fact("coverage", _coverage(figures)))
+    if run.counts:
+        found.extend(count_facts(Counts.of(run)))
+    if figures:
+        found.append(Fact("tokens", _tokens(run, figures)))
+    if report.dropped:
+        found.append(Fact("lost", f"{count(report.dropped, 'span')} never reached the store"))
+    return found
+
+
+def count_facts(counts: Counts) -> list[Fact]:
+    """The two sums of a run's counts, written as sums."""
+    discovered = (
+        f"{counts.discovered:,} = {counts.deferred:,} deferred + {counts.sampled_out:,} sampled out"
+        f" + {counts.already_scored:,} already scored + {counts.planned:,} planned"
+    )
+    planned = (
+        f"{counts.planned:,} = {counts.scored:,} scored + {_with_reasons('unscored', counts.unscored)}"
+        f" + {_with_reasons('skipped', counts.skipped)}"
+    )
+    return [Fact("calls", discovered), Fact("planned", planned)]
+
+
+def _with_reasons(status: str, reasons: Mapping[str, int]) -> str:
+    listed = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons.items(), key=lambda e: -e[1]))
+    return f"{sum(reasons.values()):,} {status}" + (f" ({listed})" if listed else "")
+
+
+def _how_it_went(report: RunReport) -> str:
+    state = report.run.state.replace("_", " ")
+    return f"{state} after {duration(report.took)}" if report.took else state
+
+
+def _scorer(run: RunRecord) -> str:
+    who = run.plan.get("judge_model")
+    judged = f"judged by {plain(who)}" if who else "local pre-screen, no judge asked"
+    name, threshold = run.plan.get("score_name", "?"), run.plan.get("threshold", 0.0)
+    return f"{plain(name)}  toxic above {number(threshold)}, {judged}"
+
+
+def _rate(run: RunRecord, figures: Mapping[str, Any]) -> str:
+    rate, limit = figures["rate"], (run.plan.get("gate") or {}).get("max_rate")
+    allowed = "" if limit is None else f", allowed {percent(limit)}"
+    if rate["value"] is None:
+        return f"unknown, nothing scored{allowed}"
+    return (
+        f"{percent(rate['value'])} toxic ({figures['toxic']:,} of {rate['n']:,}), {rate['confidence']:.0%}"
+        f" interval {percent(rate['low'])} to {percent(rate['high'])}{allowed}"
+    )
+
+
+def _coverage(figures: Mapping[str, Any]) -> str:
+    """How many of the window's calls that should have a score have one, whichever run scored them."""
+    wanted = figures["planned"] - sum(figures["skipped"].values())
+    return f"{figures['scored']:,} of {wanted:,} scored ({percent(figures['coverage'])}) in the window"
+
+
+def _tokens(run: RunRecord, figures: Mapping[str, Any]) -> str:
+    if not figures.get("judge_models"):
+        return "none"
+    took = figures.get("pass") or {}
+    return (
+        f"{figures['input_tokens']:,} in, {figures['output_tokens']:,} out for the window's scores;"
+        f" this pass {took.get('input_tokens', 0):,} in, {took.get('output_tokens', 0):,} out"
+        f" over {count(took.get('requests', 0), 'request')}"
+    )
+
+
+def next_steps(report: RunReport) -> list[Step]:
+    """What to do about the run, the most useful first."""
+    run = report.run
+    steps = [*_to_finish(report), *_about_verdict(report)]
+    if run.verdict is not None:
+        steps.append(Step(f"tracehooks report {run.id} --markdown", "the same for a pull request:"))
+    return steps
+
+
+def _to_finish(report: RunReport) -> list[Step]:
+    if report.run.state == "finished":
+        return []
+    return [Step(f"tracehooks resume {report.run.id}", "finish the run; nothing is judged twice:")]
+
+
+def _about_verdict(report: RunReport) -> list[Step]:
+    run, steps = report.run, []
+    if report.worst:
+        trace = report.worst[0].trace_id[: report.trace_digits]
+        steps.append(Step(f"tracehooks explain {trace}", "why the worst call has its score:"))
+    unscored = report.figures.get("unscored") or {}
+    if unscored and run.state == "finished":
+        steps.extend(_about_unscored(run, unscored))
+    if run.verdict is Verdict.INCONCLUSIVE and run.reasons:
+        steps.extend(_about_indecision(run, run.reasons[0].partition(":")[0]))
+    return steps
+
+
+def _about_unscored(run: RunRecord, unscored: Mapping[str, int]) -> list[Step]:
+    reason = max(unscored, key=lambda code: unscored[code])
+    return [
+        Step("", f"{unscored[reason]:,} calls are unscored ({reason}): {what_to_do(reason)}"),
+        Step(again(run), "ask again for what has no score:"),
+    ]
+
+
+def _about_indecision(run: RunRecord, kind: str) -> list[Step]:
+    if kind == "evidence":
+        size = (run.plan.get("sample") or {}).get("size")
+        now = f" (now {size})" if size else ""
+        return [Step("", f"a larger sample may settle it: raise jobs.{run.job}.sample.size{now}")]
+    if kind == "no_data":
+        return _about_no_data(run)
+    return []
+
+
+def _about_no_data(run: RunRecord) -> list[Step]:
+    if run.counts.get("deferred"):
+        settle = run.plan.get("settle_seconds", 0)
+        rule = f"calls are left to settle for {settle:g} s (jobs.{run.job}.settle)"
+        return [Step("", f"{rule}; run again later")]
+    return [
+        Step("tracehooks traces", "see what is stored, and when it was:"),
+        Step(f"tracehooks run {run.job} --window all", "take in everything that is stored:"),
+    ]
+
+
+def again(run: RunRecord) -> str:
+    """The command that runs the same window once more."""
+    return f"tracehooks run {run.job} --from {instant(run.window_start)} --to {instant(run.window_end)}"
