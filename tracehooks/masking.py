@@ -9,10 +9,11 @@ MASKED = "[masked]"
 # A pattern with a group named `secret` loses only that group; any other loses its whole match.
 SECRET_PATTERNS: tuple[str, ...] = (
     # a private key in PEM, whole or cut off
-    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:(?!-----BEGIN )[\s\S])*?"
+    r"(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
     # a JSON web token
     r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+)?",
-    # keys that begin with their issuer's mark: OpenAI, Anthropic, Langfuse, Stripe, GitHub, GitLab, Slack, ...
+    # keys that begin with their issuer's mark: OpenAI, Langfuse, Stripe, GitHub, GitLab, Slack, ...
     r"\b(?:sk|pk|rk|lsv2)[-_][\w-]{16,}",
     r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_[A-Za-z0-9]{20,}"
     r"|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}|xapp-[\w-]{10,}|AIza[\w-]{30,}"
@@ -31,7 +32,7 @@ SECRET_PATTERNS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Masker:
-    """Replaces whatever its patterns match by ``[masked]``. Picklable; the same text gives the same result."""
+    """Replaces whatever its patterns match by ``[masked]``. Picklable."""
 
     patterns: tuple[str, ...]
     _compiled: tuple[re.Pattern[str], ...] = field(init=False, repr=False, compare=False)

@@ -1,29 +1,271 @@
-"""OpenAIJudge: any OpenAI-compatible server as the judge."""
+"""OpenAIJudge: the chat completions of any OpenAI-compatible server as the judge."""
 
-from collections.abc import Sequence
-from typing import Any
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+import orjson
+
+from tracehooks.errors import ConfigurationError
 from tracehooks.judges.asking import BaseJudge
+from tracehooks.judges.clients import LoopClients
+from tracehooks.judges.completions import Completion, CompletionFailed, Messages
+from tracehooks.judges.failures import complaint, failure_in_reply, failure_of, failure_of_status
+from tracehooks.judges.formats import RequestForm
+from tracehooks.judges.retrying import Retry
+from tracehooks.masking import MASKED, SECRET_PATTERNS, masker
+from tracehooks.protocols import Usage
+from tracehooks.records import Reason
+
+if TYPE_CHECKING:
+    import httpx2
+    from openai import AsyncOpenAI
+    from pydantic import SecretStr
+
+    from tracehooks.settings import JudgeSettings
+
+_PATH = "/chat/completions"
+_MOST_DETAIL = 300
+_hide_secrets = masker(SECRET_PATTERNS)
 
 
 class OpenAIJudge(BaseJudge):
-    """A judge on the chat completions of any OpenAI-compatible server."""
+    """A judge on any OpenAI-compatible server: ``await OpenAIJudge(model="...").ask(question)``.
+
+    ``base_url`` and ``api_key`` default to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``. ``timeout`` bounds one
+    request as a whole, in seconds; ``attempts`` bounds the failures of one reply; ``concurrency`` bounds the
+    requests in flight on one event loop, where a request that waits to be sent again holds no slot.
+    ``temperature`` is left out where a server refuses it.
+
+    Usable from any number of event loops and threads, and picklable. Raises ConfigurationError for a bad
+    argument. The key is in no repr, message or log; whoever pickles the judge pickles its key.
+    """
+
+    model: str
 
     def __init__(
         self,
         model: str,
         base_url: str | None = None,
-        api_key: Any = None,
+        api_key: "str | SecretStr | None" = None,
         *,
         mask: str | Sequence[str] = "secrets",
         timeout: float = 30.0,
         attempts: int = 3,
         concurrency: int = 16,
+        temperature: float | None = 0.0,
+        retry: Retry | None = None,
     ) -> None:
         super().__init__(mask=mask)
-        self.model = model
+        self.model = _named_model(model)
+        self.base_url = base_url
+        self.timeout = _positive(timeout, "timeout")
+        self.concurrency = _count(concurrency, "concurrency")
+        self.retry = retry or Retry(attempts=_count(attempts, "attempts"))
+        self.temperature = temperature
+        self._key = _secret(api_key)
+        self._form = RequestForm(self.model, temperature)
+        self._clients = LoopClients(self._client, self.concurrency)
+
+    def __repr__(self) -> str:
+        return f"OpenAIJudge(model={self.model!r}, base_url={self.base_url!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_clients"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._clients = LoopClients(self._client, self.concurrency)
 
     @classmethod
-    def from_settings(cls, settings: Any) -> "OpenAIJudge":
-        """The judge that the ``judge`` section of the settings describes."""
-        raise NotImplementedError
+    def from_settings(cls, settings: "JudgeSettings") -> "OpenAIJudge":
+        """The judge that the ``judge`` section of the settings describes.
+
+        Raises ConfigurationError when no model is set, or no key for OpenAI's own server.
+        """
+        if settings.model is None:
+            raise ConfigurationError("judge.model is not set: name the model that judges")
+        if not (settings.api_key or settings.base_url or _environment_key() or _environment_url()):
+            raise ConfigurationError("judge.api_key is not set: set OPENAI_API_KEY, or judge.base_url")
+        return cls(
+            settings.model,
+            settings.base_url,
+            settings.api_key,
+            mask=settings.mask,
+            timeout=settings.timeout.total_seconds(),
+            attempts=settings.attempts,
+            concurrency=settings.concurrency,
+        )
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What else than the model decides how it judges; part of a scorer's version."""
+        return {**super().options, "temperature": self.temperature}
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections. Not needed under asyncio.run, which ends them itself."""
+        await self._clients.aclose()
+
+    async def _complete(self, messages: Messages, schema: Mapping[str, Any]) -> Completion:
+        here = await self._clients.here()
+        sent = failures = 0
+        while True:
+            sent += 1
+            body = self._form.body(messages, schema)
+            try:
+                async with here.slots:
+                    completion = await self._send(here.client, body)
+                return replace(completion, attempts=sent)
+            except _FormRefused:
+                continue
+            except CompletionFailed as failure:
+                failures += 1
+                pause = self.retry.pause(failure, failures)
+                if pause is None:
+                    failure.attempts = sent
+                    raise
+            await self.retry.sleep(pause)
+
+    async def _send(self, client: "AsyncOpenAI", body: dict[str, Any]) -> Completion:
+        """One request. Raises CompletionFailed, or _FormRefused when it should be sent in another form."""
+        import openai
+
+        try:
+            async with asyncio.timeout(self.timeout):
+                response = await self._post(client, body)
+        except TimeoutError:
+            detail = f"the judge did not answer within {self.timeout:g} s"
+            raise CompletionFailed(Reason.TIMEOUT, detail, retry=True) from None
+        except openai.APIStatusError as error:
+            raise self._refusal(error.response, body) from None
+        except openai.OpenAIError as error:
+            raise failure_of(error, self._scrubbed) from None
+        return self._completion(response)
+
+    async def _post(self, client: "AsyncOpenAI", body: dict[str, Any]) -> "httpx2.Response":
+        # The client's own typed `create` rewrites the arguments and validates the reply, at half the cost of
+        # a request, and raises TypeError or AttributeError for a 200 that is not a completion.
+        import httpx2
+
+        return await client.post(_PATH, cast_to=httpx2.Response, content=orjson.dumps(body, default=dict))
+
+    def _refusal(self, response: "httpx2.Response", body: dict[str, Any]) -> Exception:
+        said = _decoded(response)
+        if said is None:
+            said = response.text
+        status = response.status_code
+        failure = failure_of_status(status, said, response.headers, self._scrubbed)
+        if failure.reason is Reason.REJECTED and self._form.give_way(body, status, complaint(said)):
+            return _FormRefused()
+        return failure
+
+    def _completion(self, response: "httpx2.Response") -> Completion:
+        reply = _decoded(response)
+        if not isinstance(reply, dict):
+            kind = response.headers.get("content-type", "no content type")
+            detail = f"the judge's server answered 200 with something that is no completion ({kind})"
+            raise CompletionFailed(Reason.SERVER_ERROR, detail, retry=True)
+        if reply.get("error") and not reply.get("choices"):
+            raise failure_in_reply(reply["error"], self._scrubbed)
+        return completion_of(reply)
+
+    def _client(self) -> "AsyncOpenAI":
+        from openai import AsyncOpenAI
+
+        key = self._key.get_secret_value() if self._key else _environment_key()
+        if not key and (self.base_url or _environment_url()):
+            key = "none"  # servers of one's own often want no key; the client insists on one
+        # Retries and the time limit are ours: the client's limit would start anew with every chunk.
+        return AsyncOpenAI(api_key=key or None, base_url=self.base_url, max_retries=0, timeout=None)
+
+    def _scrubbed(self, text: str) -> str:
+        key = self._key.get_secret_value() if self._key else _environment_key()
+        text = _hide_secrets(text.replace(key, MASKED) if key else text)
+        return text if len(text) <= _MOST_DETAIL else text[:_MOST_DETAIL] + "..."
+
+
+def completion_of(reply: Mapping[str, Any]) -> Completion:
+    """The Completion in a decoded chat completion. Whatever is missing or of another shape is left out."""
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else {}
+    choice = first if isinstance(first, dict) else {}
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else {}
+    text, refusal = _text_and_refusal(message.get("content"))
+    return Completion(
+        text=text,
+        refusal=message.get("refusal") or refusal,
+        finish_reason=choice.get("finish_reason"),
+        model=reply.get("model"),
+        usage=_usage(reply.get("usage")),
+    )
+
+
+class _FormRefused(Exception):  # noqa: N818 - not an error: the request goes out again, asking for less
+    pass
+
+
+def _text_and_refusal(content: Any) -> tuple[str | None, str | None]:
+    if not isinstance(content, list):
+        return (content if isinstance(content, str) else None), None
+    parts = [part if isinstance(part, dict) else {"text": part} for part in content]
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
+    return ("".join(texts) if texts else None), ("".join(refusals) or None)
+
+
+def _usage(usage: Any) -> Usage:
+    counts = usage if isinstance(usage, dict) else {}
+    return Usage(
+        input_tokens=_tokens(counts.get("prompt_tokens")),
+        output_tokens=_tokens(counts.get("completion_tokens")),
+    )
+
+
+def _tokens(count: Any) -> int | None:
+    return count if isinstance(count, int) and not isinstance(count, bool) else None
+
+
+def _decoded(response: "httpx2.Response") -> Any:
+    """The body as JSON; None when it is none."""
+    try:
+        return orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _environment_key() -> str | None:
+    return os.environ.get("OPENAI_API_KEY")
+
+
+def _environment_url() -> str | None:
+    return os.environ.get("OPENAI_BASE_URL")
+
+
+def _secret(key: "str | SecretStr | None") -> "SecretStr | None":
+    if key is None:
+        return None
+    from pydantic import SecretStr
+
+    text = key.strip() if isinstance(key, str) else key.get_secret_value().strip()
+    return SecretStr(text) if text else None
+
+
+def _named_model(model: Any) -> str:
+    if not isinstance(model, str) or not model.strip():
+        raise ConfigurationError(f"model must be the name of a model, got {model!r}")
+    return model
+
+
+def _positive(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise ConfigurationError(f"{name} must be a number of seconds above 0, got {value!r}")
+    return float(value)
+
+
+def _count(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigurationError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return value
