@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from tracehooks.settings import Settings, load_settings
 
 
-def _load(*names):
+def _load(*names: str) -> Settings:
     with as_file(files("tracehooks.config").joinpath(*names)) as path:
         return load_settings(path, {})
 
@@ -22,19 +22,19 @@ def _keys(model: type[BaseModel]) -> set[str]:
     return found
 
 
-def test_the_starter_changes_nothing():
+def test_the_starter_changes_nothing() -> None:
     """Copying the starter settings out is the same as having none: every value in it is the default."""
     assert _load("tracehooks.yaml") == Settings()
 
 
-def test_the_starter_names_every_key():
+def test_the_starter_names_every_key() -> None:
     """Each key that can be set stands in the starter with a comment, or is shown in one."""
     text = files("tracehooks.config").joinpath("tracehooks.yaml").read_text(encoding="utf-8")
     missing = {key for key in _keys(Settings) if key not in text}
     assert missing == set()
 
 
-def test_every_section_of_the_starter_is_explained():
+def test_every_section_of_the_starter_is_explained() -> None:
     """A line that sets a value says what it is for, unless the line of its twin above has said it."""
     text = files("tracehooks.config").joinpath("tracehooks.yaml").read_text(encoding="utf-8")
     bare = [line.strip() for line in text.splitlines() if line.strip() and "#" not in line]
@@ -43,7 +43,7 @@ def test_every_section_of_the_starter_is_explained():
     )
 
 
-def test_the_demo_settings_are_the_demos():
+def test_the_demo_settings_are_the_demos() -> None:
     """`make nightly` plays and scores the help desk on this machine: all that was played, without waiting."""
     settings = _load("demo", "tracehooks.yaml")
     night = settings.jobs.toxicity
@@ -57,7 +57,7 @@ def test_the_demo_settings_are_the_demos():
     assert settings.judge.model is None
 
 
-def test_the_settings_are_plain_yaml():
+def test_the_settings_are_plain_yaml() -> None:
     """The starter is one YAML mapping; its commented examples are valid settings too."""
     text = files("tracehooks.config").joinpath("tracehooks.yaml").read_text(encoding="utf-8")
     shown = yaml.safe_load(text.replace("# project:", "project:").replace("# service:", "service:"))

@@ -103,11 +103,20 @@ def _passage(title: str, text: str, mark: str) -> Passage:
 def phrasings() -> Phrasings:
     """The stored phrasings."""
     data: dict[str, Any] = yaml.safe_load(_read("phrasings.yaml"))
-    sets = {
-        key: {name: frozenset(words) for name, words in data[key].items()} for key in ("moods", "languages")
-    }
-    lists = {
-        key: {name: tuple(phrases) for name, phrases in data[key].items()}
-        for key in ("openings", "closings", "unknown", "orders")
-    }
-    return Phrasings(**sets, **lists, mirror={rule["when"]: rule["say"] for rule in data["mirror"]})
+    return Phrasings(
+        moods=_sets(data["moods"]),
+        languages=_sets(data["languages"]),
+        openings=_lists(data["openings"]),
+        closings=_lists(data["closings"]),
+        unknown=_lists(data["unknown"]),
+        orders=_lists(data["orders"]),
+        mirror={rule["when"]: rule["say"] for rule in data["mirror"]},
+    )
+
+
+def _sets(section: Mapping[str, list[str]]) -> dict[str, frozenset[str]]:
+    return {name: frozenset(words) for name, words in section.items()}
+
+
+def _lists(section: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(phrases) for name, phrases in section.items()}
