@@ -1,0 +1,245 @@
+"""An explanation in words: for each call and score, why it is as it is, and what to do."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+
+from tracehooks.records import Reason
+from tracehooks.reports.explanation import Answer, CallAnswers, Explanation, Outcome, Unseen
+from tracehooks.reports.run_words import Fact, Step, again
+from tracehooks.reports.wording import (
+    count,
+    instant,
+    moment,
+    number,
+    percent,
+    plain,
+    what_happened,
+    what_to_do,
+)
+from tracehooks.store import RunRecord, StoredScore
+
+STILL_OPEN = timedelta(hours=24)
+
+
+def without_calls(explanation: Explanation, now: datetime) -> str:
+    """Why a trace has no call that could be scored; empty when it has one."""
+    if explanation.calls:
+        return ""
+    if explanation.last_span is None:
+        return "nothing is stored about this trace: it was never recorded, was lost on its way, or was pruned"
+    seen = f"{count(explanation.spans, 'span')} of it, the last ended at {moment(explanation.last_span)} UTC"
+    if now - explanation.last_span < STILL_OPEN:
+        return f"deferred: its agent span has not ended yet; stored are {seen}"
+    return (
+        f"no finished agent span: it was lost, never ended, or none is traced as an agent; stored are {seen}"
+    )
+
+
+def verdict(answer: Answer) -> str:
+    """What became of the call, in a few words: ``0.71 (moderate)``, ``unscored (timeout)``, ``deferred``."""
+    score = answer.score
+    if score is None:
+        return answer.outcome.replace("_", " ")
+    if score.value is None:
+        return f"{score.status} ({score.reason_code})"
+    band = score.metadata.get("band")
+    return f"{number(score.value)} ({plain(band)})" if band else number(score.value)
+
+
+def why(answer: Answer) -> str:
+    """One sentence: why the call has this score, or none."""
+    return _WHY[answer.outcome](answer)
+
+
+def facts(answer: Answer, call: CallAnswers) -> list[Fact]:
+    """What else is known, the most telling first."""
+    found: list[Fact] = []
+    score = answer.score
+    if score is not None:
+        if score.comment:
+            found.append(Fact("comment", plain(score.comment)))
+        found.append(Fact("by", _provenance(score)))
+    if answer.run is not None:
+        found.append(Fact("run", f"{answer.run.id}  {_run(answer.run)}"))
+    if score is not None and call.call is not None and call.call.text_source:
+        cut = ", cut short when it was recorded" if call.call.truncated else ""
+        found.append(Fact("text", f"from {plain(call.call.text_source)}{cut}"))
+    if len(answer.history) > 1 or (score is not None and score.revision > 1):
+        found.extend(Fact("history", _revision(row)) for row in answer.history)
+    return found
+
+
+def next_step(answer: Answer, call: CallAnswers) -> Step | None:
+    """What to do so that the call gets a score; None when nothing is missing."""
+    make = _NEXT.get(answer.outcome)
+    return make(answer, call) if make else None
+
+
+def _why_scored(answer: Answer) -> str:
+    score = answer.score
+    assert score is not None
+    threshold = (answer.run.plan if answer.run else {}).get("threshold")
+    if not isinstance(score.value, float) or threshold is None:
+        return f"scored by a {score.source}"
+    side = "above" if _unrounded(score) > threshold else "not above"
+    meaning = "counts as toxic" if side == "above" else "counts as clean"
+    return f"{meaning}: {side} the threshold of {number(threshold)}"
+
+
+def _unrounded(score: StoredScore) -> float:
+    return float(score.metadata.get("unrounded", score.value))
+
+
+def _why_skipped(answer: Answer) -> str:
+    score = answer.score
+    assert score is not None
+    words = what_happened(score.reason_code)
+    if score.reason_code is not Reason.NO_TEXT:
+        return words
+    if answer.looked_at:
+        return f"{words}: no words in {', '.join(answer.looked_at)}, nor in the spans below"
+    return f"{words}: its span recorded no output, and no span below it did"
+
+
+def _why_unscored(answer: Answer) -> str:
+    assert answer.score is not None
+    return what_happened(answer.score.reason_code)
+
+
+def _why_planned(answer: Answer) -> str:
+    run, item = answer.run, answer.item
+    assert run is not None
+    assert item is not None
+    held = "being judged now" if item.state == "claimed" and run.state == "running" else "not judged yet"
+    return f"drawn into the run, {held}; the run is {run.state.replace('_', ' ')}"
+
+
+def _why_sampled_out(answer: Answer) -> str:
+    run = answer.run
+    assert run is not None
+    sample, counts = run.plan.get("sample") or {}, run.counts
+    if sample.get("rate") is not None:
+        return f"not drawn: the run took {percent(sample['rate'])} of the calls"
+    eligible = counts.get("discovered", 0) - counts.get("deferred", 0)
+    among = f" among {count(eligible, 'call')}" if eligible else ""
+    return f"not drawn: the run's sample was {sample.get('size')}{among}"
+
+
+def _why_deferred(answer: Answer) -> str:
+    run = answer.run
+    assert run is not None
+    settle = run.plan.get("settle_seconds", 0)
+    return f"it had ended less than {settle:g} s (the settle delay) before the run looked"
+
+
+def _why_already(answer: Answer) -> str:
+    assert answer.decision is not None
+    return f"an earlier score was found: {plain(answer.decision.reason)}"
+
+
+def _why_never_seen(answer: Answer) -> str:
+    run, unseen = answer.run, answer.unseen
+    if run is None or unseen is None:
+        return "no run has looked at it: there is none yet"
+    window = f"{moment(run.window_start)} to {moment(run.window_end)} UTC"
+    return _UNSEEN[unseen].format(run=run.id, window=window, filters=_filters(run))
+
+
+_UNSEEN: Mapping[Unseen, str] = {
+    Unseen.NO_RUN: "no run has looked at it: there is none yet",
+    Unseen.AFTER: "it started after the last window that a run covered ({window})",
+    Unseen.OUTSIDE: "it is outside every window that a run covered; the newest is {window}",
+    Unseen.FILTERED: "the filters of run {run} leave it out ({filters})",
+    Unseen.STOPPED: "run {run} stopped before it had planned its calls",
+    Unseen.LATE: "it was not in the store yet when run {run} looked",
+}
+
+_WHY: Mapping[Outcome, Callable[[Answer], str]] = {
+    Outcome.SCORED: _why_scored,
+    Outcome.UNSCORED: _why_unscored,
+    Outcome.SKIPPED: _why_skipped,
+    Outcome.PLANNED: _why_planned,
+    Outcome.SAMPLED_OUT: _why_sampled_out,
+    Outcome.DEFERRED: _why_deferred,
+    Outcome.ALREADY_SCORED: _why_already,
+    Outcome.NEVER_SEEN: _why_never_seen,
+}
+
+
+def _next_unscored(answer: Answer, call: CallAnswers) -> Step:
+    assert answer.score is not None
+    command = again(answer.run) if answer.run else _one_call(call)
+    return Step(command, f"{what_to_do(answer.score.reason_code)}:")
+
+
+def _next_skipped(answer: Answer, call: CallAnswers) -> Step:
+    assert answer.score is not None
+    return Step("", what_to_do(answer.score.reason_code))
+
+
+def _next_planned(answer: Answer, call: CallAnswers) -> Step:
+    assert answer.run is not None
+    return Step(f"tracehooks resume {answer.run.id}", "finish the run:")
+
+
+def _next_sampled_out(answer: Answer, call: CallAnswers) -> Step:
+    return Step(_one_call(call), "nothing is wrong; to judge it all the same:")
+
+
+def _next_deferred(answer: Answer, call: CallAnswers) -> Step:
+    return Step("tracehooks run toxicity", "the next run takes it in:")
+
+
+def _next_never_seen(answer: Answer, call: CallAnswers) -> Step:
+    if answer.unseen in (Unseen.NO_RUN, Unseen.AFTER, Unseen.LATE):
+        return Step("tracehooks run toxicity", "the next run takes it in:")
+    if answer.unseen is Unseen.STOPPED and answer.run is not None:
+        return Step(f"tracehooks resume {answer.run.id}", "finish the run:")
+    if answer.unseen is Unseen.FILTERED:
+        return Step("", "change jobs.toxicity.filters to let it in")
+    return Step(_one_call(call), "to judge it:")
+
+
+_NEXT: Mapping[Outcome, Callable[[Answer, CallAnswers], Step]] = {
+    Outcome.UNSCORED: _next_unscored,
+    Outcome.SKIPPED: _next_skipped,
+    Outcome.PLANNED: _next_planned,
+    Outcome.SAMPLED_OUT: _next_sampled_out,
+    Outcome.DEFERRED: _next_deferred,
+    Outcome.NEVER_SEEN: _next_never_seen,
+}
+
+
+def _one_call(call: CallAnswers) -> str:
+    """A run over this call alone: a window of one microsecond draws all there is in it."""
+    if call.call is None:
+        return "tracehooks run toxicity"
+    start = call.call.start
+    return (
+        f"tracehooks run toxicity --from {instant(start)} --to {instant(start + timedelta(microseconds=1))}"
+    )
+
+
+def _provenance(score: StoredScore) -> str:
+    who = score.metadata.get("judge_model")
+    parts = [f"judge {plain(who)}" if who else f"{score.source}, no judge asked"]
+    if score.scorer_version:
+        parts.append(f"scorer version {plain(score.scorer_version)}")
+    if score.probability is not None:
+        parts.append(f"drawn with probability {percent(score.probability)}")
+    parts.append(f"at {moment(score.scored_at, seconds=True)} UTC")
+    return ", ".join(parts)
+
+
+def _run(run: RunRecord) -> str:
+    return str(run.verdict or run.state).replace("_", " ")
+
+
+def _revision(row: StoredScore) -> str:
+    what = number(row.value) if row.value is not None else f"{row.status} ({row.reason_code})"
+    return f"revision {row.revision}: {what} at {moment(row.scored_at, seconds=True)} UTC"
+
+
+def _filters(run: RunRecord) -> str:
+    given = {key: value for key, value in (run.plan.get("filters") or {}).items() if value}
+    return ", ".join(f"{key}: {value}" for key, value in given.items())
