@@ -6,7 +6,8 @@
     ├── ConfigurationError     a setting, file or argument is wrong; names it, exit code 2
     │   └── MissingExtraError  an optional package is needed
     ├── StoreError             the local store cannot be opened, read or written
-    └── InvalidScoreError      a score's value is outside what its name allows (also a ValueError)
+    ├── InvalidScoreError      a score's value is outside what its name allows (also a ValueError)
+    └── RunningLoopError       a blocking call was made inside a running event loop
 
 Each message says what to do next. A judge or scorer that fails raises nothing: its Score says why.
 """
@@ -30,3 +31,7 @@ class StoreError(TracehooksError):
 
 class InvalidScoreError(TracehooksError, ValueError):
     """A score was refused: not finite, out of its range, or of another type than its name declares."""
+
+
+class RunningLoopError(TracehooksError, RuntimeError):
+    """A blocking call was made where an event loop is running. The message names the call to await instead."""

@@ -9,7 +9,7 @@ _HOMES: dict[str, str] = {
     "toxicity_score": "tracehooks.scorers.toxicity",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
