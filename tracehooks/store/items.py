@@ -1,18 +1,68 @@
 """Stored work items: what a run wants scored, claimed under leases that expire."""
 
-from collections.abc import Iterable, Sequence
-from datetime import timedelta
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeVar
 
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Double,
+    Text,
+    Update,
+    and_,
+    column,
+    func,
+    select,
+    table,
+    update,
+)
+
+from tracehooks.records import Reason, Score, Status
+from tracehooks.store.database import Area, Database
+from tracehooks.store.encoding import chunks, duration_micros, safe_text, to_micros
 from tracehooks.store.rows import WorkItem
+from tracehooks.store.runs import RUNS
+from tracehooks.store.upserts import insert_missing
+
+T = TypeVar("T")
+
+ITEMS = table(
+    "items",
+    column("run_id", Text),
+    column("trace_id", Text),
+    column("span_id", Text),
+    column("score_name", Text),
+    column("probability", Double),
+    column("stratum", Text),
+    column("state", Text),
+    column("status", Text),
+    column("reason_code", Text),
+    column("token", BigInteger),
+    column("attempts", BigInteger),
+    column("owner", Text),
+    column("claimable_at", BigInteger),  # 0 when planned, the lease's end when claimed, null when done
+)
+KEY = ("run_id", "trace_id", "span_id", "score_name")
+IN_ORDER = (ITEMS.c.trace_id, ITEMS.c.span_id, ITEMS.c.score_name)
+PLANNED: dict[str, Any] = {"state": "planned", "owner": None, "claimable_at": 0}
+AT_ONCE = 5000
 
 
 class Items:
     """The work items of runs."""
 
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database, self._clock = database, clock
+
     def add(self, run_id: str, items: Iterable[WorkItem]) -> int:
         """Put work up; items that are there already stay as they are. Returns how many are new."""
-        raise NotImplementedError
+        new = 0
+        for chunk in chunks(items, AT_ONCE):
+            rows = [_row(run_id, item) for item in chunk]
+            new += self._write(partial(insert_missing, table=ITEMS, keys=KEY, rows=rows))
+        return new
 
     def claim(self, run_id: str, owner: str, limit: int, lease: timedelta) -> list[WorkItem]:
         """Take at most ``limit`` items for ``owner``: planned ones, and claimed ones whose lease is over.
@@ -20,44 +70,152 @@ class Items:
         Atomic: no two claims get the same item. Each claim raises an item's token, so that the result of an
         earlier holder is refused.
         """
-        raise NotImplementedError
+        now = to_micros(self._clock())
+        due = (
+            select(*(ITEMS.c[name] for name in KEY))
+            .where(ITEMS.c.run_id == run_id, ITEMS.c.claimable_at <= now)
+            .order_by(ITEMS.c.claimable_at, *IN_ORDER)
+            .limit(limit)
+            .cte("due")
+        )
+        statement = (
+            update(ITEMS)
+            .where(*(ITEMS.c[name] == due.c[name] for name in KEY))
+            .values(
+                state="claimed",
+                owner=safe_text(owner),
+                claimable_at=now + duration_micros(lease),
+                token=ITEMS.c.token + 1,
+                attempts=ITEMS.c.attempts + 1,
+            )
+            .returning(*ITEMS.c)
+        )
+        items = self._write(lambda connection: [_item(row) for row in connection.execute(statement)])
+        return sorted(items, key=lambda item: item.key)
 
     def renew(self, items: Sequence[WorkItem], owner: str, lease: timedelta) -> int:
         """Hold on to ``items`` for another ``lease``. Returns how many are still held with their tokens."""
-        raise NotImplementedError
+        until = to_micros(self._clock()) + duration_micros(lease)
+        return self._each_held(items, update(ITEMS).where(ITEMS.c.owner == owner).values(claimable_at=until))
 
     def release(self, items: Sequence[WorkItem]) -> int:
-        """Give claimed items back, if their tokens still count. Returns how many were given back."""
-        raise NotImplementedError
+        """Give claimed items back, where their tokens still count. Returns how many were given back."""
+        return self._each_held(items, update(ITEMS).values(PLANNED))
 
     def release_owner(self, owner: str) -> int:
         """Give back all that ``owner``, who is gone, held. Returns how many that were."""
-        raise NotImplementedError
+        statement = update(ITEMS).where(ITEMS.c.owner == owner, ITEMS.c.state == "claimed").values(PLANNED)
+        return self._write(lambda connection: connection.execute(statement).rowcount)
 
     def reopen_unscored(self, run_id: str) -> int:
         """Put the run's unscored items up again. Returns how many."""
-        raise NotImplementedError
+        unscored = and_(ITEMS.c.state == "done", ITEMS.c.status == Status.UNSCORED.value)
+        statement = update(ITEMS).where(ITEMS.c.run_id == run_id, unscored)
+        statement = statement.values(**PLANNED, status=None, reason_code=None)
+        return self._write(lambda connection: connection.execute(statement).rowcount)
 
     def owners(self, run_id: str) -> list[str]:
         """Who holds claims of the run."""
-        raise NotImplementedError
+        query = select(ITEMS.c.owner).where(ITEMS.c.run_id == run_id, ITEMS.c.state == "claimed").distinct()
+        return self._database.read(lambda connection: sorted(connection.execute(query).scalars()))
 
     def remaining(self, run_id: str) -> int:
         """How many items of the run have no result yet."""
-        raise NotImplementedError
+        return sum(n for (state, _, _), n in self.counts(run_id).items() if state != "done")
 
     def counts(self, run_id: str) -> dict[tuple[str, str | None, str | None], int]:
         """How many items by (state, status, reason code)."""
-        raise NotImplementedError
+        columns = (ITEMS.c.state, ITEMS.c.status, ITEMS.c.reason_code)
+        query = select(*columns, func.count()).where(ITEMS.c.run_id == run_id).group_by(*columns)
+        rows = self._database.read(lambda connection: connection.execute(query).all())
+        return {(state, status, reason): n for state, status, reason, n in rows}
 
     def outcomes(self, run_id: str) -> dict[str, Any]:
         """The done items by outcome: ``{"scored": n, "unscored": {reason: n}, "skipped": {reason: n}}``."""
-        raise NotImplementedError
+        found: dict[str, Any] = {"scored": 0, "unscored": {}, "skipped": {}}
+        for (state, status, reason), n in sorted(self.counts(run_id).items(), key=str):
+            if state == "done" and status == Status.SCORED:
+                found["scored"] += n
+            elif state == "done" and status is not None:
+                found[status][reason] = n
+        return found
 
     def of_run(self, run_id: str) -> list[WorkItem]:
-        """All items of a run, ordered by key."""
-        raise NotImplementedError
+        """All items of a run, ordered by trace id, span id and score name."""
+        query = select(ITEMS).where(ITEMS.c.run_id == run_id).order_by(*IN_ORDER)
+        return self._database.read(lambda connection: [_item(row) for row in connection.execute(query)])
 
     def of_trace(self, trace_id: str) -> list[WorkItem]:
         """All items about the calls of one trace, the newest run's first."""
-        raise NotImplementedError
+        query = (
+            select(ITEMS)
+            .join_from(ITEMS, RUNS, ITEMS.c.run_id == RUNS.c.id)
+            .where(ITEMS.c.trace_id == trace_id)
+            .order_by(RUNS.c.started.desc(), RUNS.c.id, *IN_ORDER)
+        )
+        return self._database.read(lambda connection: [_item(row) for row in connection.execute(query)])
+
+    def _each_held(self, items: Sequence[WorkItem], statement: Update) -> int:
+        """Run ``statement`` on each item whose token still counts. Returns on how many."""
+
+        def work(connection: Connection) -> int:
+            return sum(connection.execute(statement.where(*_held(item))).rowcount for item in items)
+
+        return self._write(work) if items else 0
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        return self._database.write(Area.WORK, work)
+
+
+def finish(connection: Connection, item: WorkItem, score: Score) -> bool:
+    """Mark a claimed item done with the outcome of ``score``; False when its token no longer counts."""
+    statement = (
+        update(ITEMS)
+        .where(*_held(item))
+        .values(
+            state="done",
+            status=score.status.value,
+            reason_code=None if score.reason_code is None else score.reason_code.value,
+            owner=None,
+            claimable_at=None,
+        )
+    )
+    return connection.execute(statement).rowcount == 1
+
+
+def _held(item: WorkItem) -> list[Any]:
+    key = [ITEMS.c[name] == getattr(item, name) for name in KEY]
+    return [*key, ITEMS.c.token == item.token, ITEMS.c.state == "claimed"]
+
+
+def _row(run_id: str, item: WorkItem) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "trace_id": item.trace_id,
+        "span_id": item.span_id,
+        "score_name": safe_text(item.score_name),
+        "probability": float(item.probability),
+        "stratum": safe_text(item.stratum),
+        "status": None,
+        "reason_code": None,
+        "token": 0,
+        "attempts": 0,
+        **PLANNED,
+    }
+
+
+def _item(row: Any) -> WorkItem:
+    return WorkItem(
+        run_id=row.run_id,
+        trace_id=row.trace_id,
+        span_id=row.span_id,
+        score_name=row.score_name,
+        probability=float(row.probability),  # SQLite's RETURNING gives 1 for 1.0
+        stratum=row.stratum,
+        state=row.state,
+        status=None if row.status is None else Status(row.status),
+        reason_code=None if row.reason_code is None else Reason(row.reason_code),
+        token=row.token,
+        attempts=row.attempts,
+        owner=row.owner,
+    )

@@ -5,8 +5,11 @@ from datetime import UTC, datetime
 from types import TracebackType
 
 from tracehooks.store.calls import Calls
+from tracehooks.store.database import Database
 from tracehooks.store.decisions import Decisions
+from tracehooks.store.encoding import to_micros
 from tracehooks.store.items import Items
+from tracehooks.store.migrations import migrate
 from tracehooks.store.outbox import Outbox
 from tracehooks.store.runs import Runs
 from tracehooks.store.scores import Scores
@@ -19,28 +22,34 @@ def utc_now() -> datetime:
 
 
 class Store:
-    """All that tracehooks remembers. Safe to use from any thread, and after a fork."""
+    """All that tracehooks remembers. Safe to use from any thread, and after a fork.
 
-    spans: Spans
-    calls: Calls
-    runs: Runs
-    decisions: Decisions
-    items: Items
-    scores: Scores
-    outbox: Outbox
+    Open it with :func:`open_store`. Every method raises StoreError when the database stays locked, is
+    damaged or unreachable; the message says what to do.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self.spans = Spans(database, clock)
+        self.calls = Calls(database)
+        self.runs = Runs(database, clock)
+        self.decisions = Decisions(database)
+        self.items = Items(database, clock)
+        self.scores = Scores(database, clock)
+        self.outbox = Outbox(database, clock)
 
     @property
     def url(self) -> str:
         """Where the store is, without a password."""
-        raise NotImplementedError
+        return self._database.url
 
     def check(self) -> list[str]:
         """What is wrong with the database file; empty when it is whole."""
-        raise NotImplementedError
+        return self._database.problems()
 
     def close(self) -> None:
-        """Close all connections."""
-        raise NotImplementedError
+        """Close all connections. Closing twice is fine."""
+        self._database.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -54,6 +63,13 @@ class Store:
 def open_store(url: str, *, clock: Callable[[], datetime] = utc_now) -> Store:
     """Open the store at ``url`` (``sqlite:///path`` or ``postgresql://...``), made or brought up to date.
 
+    The folder of a SQLite file is made too. ``clock`` gives the time of leases, results and retries.
     Raises ConfigurationError for a bad url, StoreError for a database that cannot be used.
     """
-    raise NotImplementedError
+    database = Database(url)
+    try:
+        migrate(database, to_micros(clock()))
+    except BaseException:
+        database.close()
+        raise
+    return Store(database, clock)

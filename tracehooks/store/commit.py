@@ -1,0 +1,93 @@
+"""The one transaction in which results become scores: work item, score, history and outbox together."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from tracehooks.records import AgentCall, Status, TraceRef
+from tracehooks.store.calls import read_calls
+from tracehooks.store.encoding import chunks
+from tracehooks.store.items import finish
+from tracehooks.store.outbox import enqueue
+from tracehooks.store.rows import ScoreRecord
+from tracehooks.store.score_table import HISTORY, RESULT, SCORES, score_row
+from tracehooks.store.upserts import upsert
+
+IDS_AT_ONCE = 500
+SCORED = Status.SCORED.value
+
+
+def commit(
+    connection: Connection, records: Sequence[ScoreRecord], project: str, sinks: Sequence[str], now: int
+) -> list[bool]:
+    """Write ``records`` within the transaction of ``connection``; see :meth:`Scores.commit`."""
+    taken = [record.item is None or finish(connection, record.item, record.score) for record in records]
+    ours = [record for record, yes in zip(records, taken, strict=True) if yes]
+    calls = _missing_calls(connection, ours)
+    rows = [score_row(record, record.call or calls.get(address(record)), project, now) for record in ours]
+    _merge(connection, ours, rows, sinks, now)
+    return taken
+
+
+def address(record: ScoreRecord) -> TraceRef:
+    """What was scored. Raises ValueError when the record does not say."""
+    if record.score.target is not None:
+        return record.score.target
+    if record.call is None:
+        raise ValueError(f"{record.score.name}: a score needs a target, or the call that it is about")
+    return record.call.ref
+
+
+def _missing_calls(connection: Connection, records: Iterable[ScoreRecord]) -> dict[TraceRef, AgentCall]:
+    refs = {address(record) for record in records if record.call is None}
+    calls = read_calls(connection, [(ref.trace_id, ref.span_id) for ref in refs])
+    return {call.ref: call for call in calls.values()}
+
+
+def _merge(
+    connection: Connection,
+    records: Sequence[ScoreRecord],
+    rows: Sequence[dict[str, Any]],
+    sinks: Sequence[str],
+    now: int,
+) -> None:
+    """Bring the results together with the scores that are there, in the order given."""
+    scores = _known(connection, {row["id"] for row in rows})
+    history, due = [], {}
+    for record, row in zip(records, rows, strict=True):
+        score = scores[row["id"]] = _newer(scores.get(row["id"]), row, rescore=record.rescore)
+        history.append(
+            {**{name: row[name] for name in RESULT}, "score_id": row["id"], "entry": score["entries"]}
+        )
+        if score is row and row["status"] == SCORED:
+            due[row["id"]] = row["revision"]
+    upsert(connection, SCORES, ["id"], list(scores.values()))
+    if history:
+        connection.execute(insert(HISTORY), history)
+    enqueue(connection, sinks, due, now)
+
+
+def _newer(known: dict[str, Any] | None, row: dict[str, Any], *, rescore: bool) -> dict[str, Any]:
+    """The score after one more result, brought up to date: ``row`` where that counts, else the known one."""
+    if known is None:
+        return row
+    row["entries"] = known["entries"] + 1
+    row["revision"] = known["revision"]
+    if known["status"] != SCORED:
+        return row
+    if row["status"] != SCORED or not rescore:
+        known["entries"] += 1
+        return known
+    row["revision"] += 1
+    # backends find a score by its time too: once it was sent, the time stays
+    row["call_start"] = known["call_start"]
+    return row
+
+
+def _known(connection: Connection, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for chunk in chunks(sorted(ids), IDS_AT_ONCE):
+        for row in connection.execute(select(SCORES).where(SCORES.c.id.in_(chunk))).mappings():
+            found[row["id"]] = {str(name): value for name, value in row.items()}
+    return found
