@@ -1,0 +1,181 @@
+"""One bounded background worker: a queue, a thread started when first needed, and honest counts.
+
+The thread is a daemon. After a fork the child begins with an empty queue and no thread, so nothing that the
+parent still holds is handled twice. Work never runs on the thread of whoever puts it; only when the
+interpreter, on its way out, refuses to start a thread does :meth:`BackgroundWorker.flush` do it itself.
+"""
+
+import contextlib
+import logging
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+logger = logging.getLogger("tracehooks")
+
+
+class BackgroundWorker(Generic[T]):
+    """Hands items in batches to ``handle`` on a background thread.
+
+    ``handle`` gets between 1 and ``max_batch`` items in the order they were put; what it raises is logged
+    once and its batch counts as handled, so a handler keeps its own account of what it lost. The queue holds
+    at most ``max_queue`` items. A batch waits at most ``interval`` seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        handle: Callable[[list[T]], object],
+        *,
+        max_queue: int = 2048,
+        max_batch: int = 512,
+        interval: float = 1.0,
+    ) -> None:
+        if not 0 < max_batch <= max_queue or interval <= 0:
+            raise ValueError("max_queue, max_batch and interval must be positive, max_batch <= max_queue")
+        self.name = name
+        self._handle = handle
+        self._max_queue = max_queue
+        self._max_batch = max_batch
+        self._interval = interval
+        self._closed = False
+        self._warned = False
+        self._reset()
+        _workers.add(self)
+
+    def _reset(self) -> None:
+        # Reentrant on purpose: the garbage collector may end a span, and so put, while this thread holds it.
+        self._changed = threading.Condition(threading.RLock())
+        self._queue: deque[T] = deque()
+        self._thread: threading.Thread | None = None
+        self._accepted = 0
+        self._handled = 0
+        self._wanted = 0  # a flush waits until this many are handled
+        self._dropped = 0
+
+    @property
+    def pending(self) -> int:
+        """Items put and not yet handled."""
+        with self._changed:
+            return self._accepted - self._handled
+
+    @property
+    def dropped(self) -> int:
+        """Items refused: the queue was full or the worker closed, or closed before they were handled."""
+        return self._dropped
+
+    def put(self, item: T) -> bool:
+        """Queue ``item``; False when it was refused. Never blocks for longer than the lock is held."""
+        with self._changed:
+            if self._closed or len(self._queue) >= self._max_queue:
+                self._dropped += 1
+                return False
+            self._queue.append(item)
+            self._accepted += 1
+            if self._thread is None:
+                self._start()
+            elif len(self._queue) in (1, self._max_batch):
+                self._changed.notify_all()
+            return True
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Wait until everything put so far is handled; False when ``timeout`` seconds were not enough."""
+        deadline = monotonic() + timeout
+        with self._changed:
+            target = self._accepted
+            self._wanted = max(self._wanted, target)
+            self._changed.notify_all()
+            able = self._handled >= target or self._start()
+        if not able:
+            self._drain_here(deadline)
+        with self._changed:
+            return self._changed.wait_for(lambda: self._handled >= target, max(0.0, deadline - monotonic()))
+
+    def close(self, timeout: float = 5.0) -> bool:
+        """Refuse new items, handle what is queued, stop the thread; False when ``timeout`` was not enough.
+
+        What is still queued then is dropped and counted.
+        """
+        with self._changed:
+            self._closed = True
+        done = self.flush(timeout)
+        with self._changed:
+            self._dropped += len(self._queue)
+            self._handled += len(self._queue)
+            self._queue.clear()
+            self._changed.notify_all()
+        return done
+
+    def _start(self) -> bool:
+        if self._thread is not None and self._thread.is_alive():
+            return True
+        self._thread = threading.Thread(target=self._run, name=f"tracehooks-{self.name}", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:  # the interpreter is on its way out, or the system has no thread left
+            self._thread = None
+        return self._thread is not None
+
+    def _run(self) -> None:
+        changed = self._changed
+        while changed is self._changed:
+            with changed:
+                batch = self._next_batch()
+            if not batch:
+                return
+            self._work_on(batch)
+
+    def _next_batch(self) -> list[T]:
+        """The next batch once it is due; empty when the worker is closed. Called with the lock held."""
+        due = 0.0
+        while not self._is_due(due):
+            if not self._queue and self._closed:
+                return []
+            if self._queue and not due:
+                due = monotonic() + self._interval
+            self._changed.wait(due - monotonic() if due else None)
+        return self._take()
+
+    def _is_due(self, due: float) -> bool:
+        if not self._queue:
+            return False
+        at_once = self._closed or self._wanted > self._handled or len(self._queue) >= self._max_batch
+        return at_once or 0 < due <= monotonic()
+
+    def _take(self) -> list[T]:
+        with self._changed:
+            return [self._queue.popleft() for _ in range(min(len(self._queue), self._max_batch))]
+
+    def _work_on(self, batch: list[T]) -> None:
+        try:
+            self._handle(batch)
+        except Exception:
+            if not self._warned:
+                self._warned = True
+                logger.warning("tracehooks: the %s worker failed on a batch", self.name, exc_info=True)
+        finally:
+            with self._changed:
+                self._handled += len(batch)
+                self._changed.notify_all()
+
+    def _drain_here(self, deadline: float) -> None:
+        while monotonic() < deadline and (batch := self._take()):
+            self._work_on(batch)
+
+
+_workers: "weakref.WeakSet[BackgroundWorker[Any]]" = weakref.WeakSet()
+
+
+def _reset_in_child() -> None:
+    for worker in list(_workers):
+        with contextlib.suppress(Exception):
+            worker._reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_in_child)
