@@ -11,6 +11,7 @@ from tracehooks.store.encoding import to_micros
 from tracehooks.store.items import Items
 from tracehooks.store.migrations import migrate
 from tracehooks.store.outbox import Outbox
+from tracehooks.store.overview import Overview
 from tracehooks.store.runs import Runs
 from tracehooks.store.scores import Scores
 from tracehooks.store.spans import Spans
@@ -37,6 +38,7 @@ class Store:
         self.items = Items(database, clock)
         self.scores = Scores(database, clock)
         self.outbox = Outbox(database, clock)
+        self.overview = Overview(database)
 
     @property
     def url(self) -> str:
