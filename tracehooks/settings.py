@@ -112,6 +112,12 @@ class CaptureSettings(_Section):
     max_bytes: Annotated[int, Field(ge=64, le=16_000_000)] = 256_000
 
 
+class JsonlSettings(_Section):
+    """Where the ``jsonl`` sink writes: one score a line, appended."""
+
+    path: str = ".tracehooks/scores.jsonl"
+
+
 class JudgeSettings(_Section):
     """The model that judges, on any OpenAI-compatible server. Without a model the local pre-screen scores."""
 
@@ -240,6 +246,7 @@ class Settings(_Section):
     store: str = "sqlite:///.tracehooks/tracehooks.db"
     source: str = "local"
     sinks: tuple[str, ...] = ()
+    jsonl: JsonlSettings = JsonlSettings()
     mask: MaskSettings = MaskSettings()
     capture: CaptureSettings = CaptureSettings()
     judge: JudgeSettings = JudgeSettings()

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Update,
     and_,
     column,
+    delete,
     func,
     select,
     table,
@@ -112,6 +113,14 @@ class Items:
         unscored = and_(ITEMS.c.state == "done", ITEMS.c.status == Status.UNSCORED.value)
         statement = update(ITEMS).where(ITEMS.c.run_id == run_id, unscored)
         statement = statement.values(**PLANNED, status=None, reason_code=None)
+        return self._write(lambda connection: connection.execute(statement).rowcount)
+
+    def keep_only(self, run_id: str, score_name: str) -> int:
+        """Drop the run's items of any other score, as when a judge took over from the pre-screen.
+
+        Their scores stay. Returns how many items were dropped.
+        """
+        statement = delete(ITEMS).where(ITEMS.c.run_id == run_id, ITEMS.c.score_name != score_name)
         return self._write(lambda connection: connection.execute(statement).rowcount)
 
     def owners(self, run_id: str) -> list[str]:

@@ -48,7 +48,7 @@ FIRST = Step(
             end_ns BIGINT NOT NULL,
             status TEXT NOT NULL,
             status_message TEXT,
-            is_agent SMALLINT NOT NULL,
+            may_be_call SMALLINT NOT NULL,
             recorded_at BIGINT NOT NULL,
             resource_id TEXT NOT NULL,
             events TEXT NOT NULL,

@@ -17,7 +17,9 @@ from sqlalchemy import (
     table,
 )
 
-from tracehooks.calls import SpanEvent, SpanRecord, agent_calls, is_agent_span
+from tracehooks.calls import SpanEvent, SpanRecord, agent_calls
+from tracehooks.calls.dialect import Kind
+from tracehooks.calls.dialects import kind_of
 from tracehooks.records import AgentCall
 from tracehooks.store.calls import CALLS, write_calls
 from tracehooks.store.database import Area, Database
@@ -46,7 +48,7 @@ SPANS = table(
     column("end_ns", BigInteger),
     column("status", Text),
     column("status_message", Text),
-    column("is_agent", SmallInteger),
+    column("may_be_call", SmallInteger),
     column("recorded_at", BigInteger),
     column("resource_id", Text),
     column("events", Text),
@@ -57,6 +59,8 @@ WITH_RESOURCE = select(*SPANS.c, RESOURCES.c.attributes.label("resource")).join_
     SPANS, RESOURCES, SPANS.c.resource_id == RESOURCES.c.id
 )
 TRACES_AT_ONCE = 500
+# a trace without such a span has no call, and need not be looked at again and again while it grows
+CALLS_COME_FROM = frozenset({Kind.AGENT, Kind.ENTRY})
 
 
 class Spans:
@@ -117,7 +121,7 @@ def _row(span: SpanRecord, resources: dict[str, str], now: int) -> dict[str, Any
         "end_ns": to_int64(span.end_ns),
         "status": span.status,
         "status_message": optional_text(span.status_message),
-        "is_agent": int(is_agent_span(span)),
+        "may_be_call": int(kind_of(span, span.scope) in CALLS_COME_FROM),
         "recorded_at": now,
         "resource_id": resource_id,
         "events": to_json([[event.name, event.time_ns, event.attributes] for event in span.events]),
@@ -147,8 +151,8 @@ def _span(row: Any) -> SpanRecord:
 
 def _derive(connection: Connection, traces: Sequence[str], now: int) -> None:
     """Make the calls of ``traces`` anew from all their stored spans."""
-    with_agents = select(SPANS.c.trace_id).where(SPANS.c.trace_id.in_(traces), SPANS.c.is_agent == 1)
-    query = WITH_RESOURCE.where(SPANS.c.trace_id.in_(with_agents)).order_by(SPANS.c.start_ns, SPANS.c.span_id)
+    worth_it = select(SPANS.c.trace_id).where(SPANS.c.trace_id.in_(traces), SPANS.c.may_be_call == 1)
+    query = WITH_RESOURCE.where(SPANS.c.trace_id.in_(worth_it)).order_by(SPANS.c.start_ns, SPANS.c.span_id)
     calls = _calls_of([_span(row) for row in connection.execute(query)])
     write_calls(connection, traces, calls, now)
 

@@ -1,0 +1,135 @@
+"""Spans into the local store, on the tracing pipeline's background thread."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from tracehooks.calls import SpanRecord, span_record
+from tracehooks.calls.dialects import DIALECTS
+from tracehooks.calls.span import scope_of
+from tracehooks.errors import StoreError, TracehooksError
+from tracehooks.settings import Settings
+from tracehooks.store import Store, open_store
+
+logger = logging.getLogger("tracehooks")
+
+# a span may be this large as text before its longest values are cut
+MAX_SPAN_CHARS = 4_000_000
+PREVIEW_CHARS = 100_000
+
+
+class StoreSpanExporter(SpanExporter):
+    """Keeps the spans of agents in the store, whoever made them; an application's other spans are ignored.
+
+    The store is opened when the first batch comes. A span that cannot be stored is counted in ``lost`` and
+    never takes its batch along; an oversized one is kept with its long values cut. ``stored``, ``ignored``
+    and ``lost`` add up to the spans handed over.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._store: Store | None = None
+        self._shut = False
+        self.stored = 0
+        self.ignored = 0
+        self.lost = 0
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "StoreSpanExporter":
+        """The exporter for the store that the settings name."""
+        return cls(settings.store)
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Store ``spans``. FAILURE when none of those that belong here could be stored; never raises."""
+        ours = [span for span in spans if is_agents_own(span)]
+        self.ignored += len(spans) - len(ours)
+        records = [record for span in ours if (record := self._record(span)) is not None]
+        stored = self._save(records)
+        self.stored += stored
+        return SpanExportResult.SUCCESS if stored or not ours else SpanExportResult.FAILURE
+
+    def force_flush(self, timeout_millis: int = 30000) -> bool:
+        """Nothing waits here: what was exported is stored."""
+        return True
+
+    def shutdown(self) -> None:
+        """Close the store. What is exported afterwards is lost, and counted."""
+        self._shut = True
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def _record(self, span: ReadableSpan) -> SpanRecord | None:
+        try:
+            return fitted(span_record(span))
+        except Exception as error:
+            self._lose(1, error)
+            return None
+
+    def _save(self, records: Sequence[SpanRecord]) -> int:
+        """Store ``records``, together if possible. Returns how many were stored, now or before."""
+        if not records:
+            return 0
+        try:
+            self._opened().spans.add(records)
+        except Exception as error:
+            if len(records) == 1 or not _is_about_the_data(error):
+                self._lose(len(records), error)
+                return 0
+            return sum(self._save([record]) for record in records)
+        return len(records)
+
+    def _opened(self) -> Store:
+        if self._shut:
+            raise StoreError("the exporter was shut down before this span came")
+        if self._store is None:
+            self._store = open_store(self._url)
+        return self._store
+
+    def _lose(self, count: int, error: Exception) -> None:
+        self.lost += count
+        logger.warning("%d spans are lost to the store: %s: %s", count, type(error).__name__, error)
+
+
+def is_agents_own(span: Any) -> bool:
+    """Whether some dialect knows this span as part of an agent's work."""
+    scope = scope_of(span)
+    return any(dialect.kind(span, scope) is not None for dialect in DIALECTS)
+
+
+def fitted(span: SpanRecord) -> SpanRecord:
+    """``span`` itself, or with its long values cut when it is larger than a span may be."""
+    if _size(span.attributes) + sum(_size(event.attributes) for event in span.events) <= MAX_SPAN_CHARS:
+        return span
+    events = tuple(replace(event, attributes=_cut(event.attributes)) for event in span.events)
+    return replace(span, attributes=_cut(span.attributes), events=events)
+
+
+def _size(attributes: Mapping[str, Any]) -> int:
+    return sum(len(value) for value in attributes.values() if isinstance(value, str | bytes | list | tuple))
+
+
+def _cut(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _cut_value(value) for name, value in attributes.items()}
+
+
+def _cut_value(value: Any) -> Any:
+    """A long text as JSON that says that it was cut, how many characters it had, and how it began."""
+    if not isinstance(value, str) or len(value) <= PREVIEW_CHARS:
+        return value
+    preview = value[:PREVIEW_CHARS].encode("utf-8", "replace").decode()
+    return orjson.dumps({"truncated": True, "length": len(value), "preview": preview}).decode()
+
+
+def _is_about_the_data(error: Exception) -> bool:
+    """Whether some span may be the cause, and not the state of the database."""
+    cause = error.__cause__
+    if isinstance(error, TracehooksError):
+        return isinstance(cause, DBAPIError) and not isinstance(cause, OperationalError)
+    return True
