@@ -47,8 +47,7 @@ class Preview:
 class ToxicityNight:
     """One toxicity night on a store. ``scorer`` is the settings' own unless given.
 
-    ``progress(tally, total)`` is called after each commit. The scorer's ``close()`` is awaited at the end of
-    a pass when it has one.
+    ``progress(tally, total)`` is called after each commit.
     """
 
     settings: Settings
@@ -75,7 +74,7 @@ class ToxicityNight:
             resolved.note,
             self.scorer.name,
             self.scorer.version,
-            getattr(self.scorer, "judge_model", None),
+            _judge_model(self.scorer),
             found.counts(),
         )
 
@@ -83,8 +82,10 @@ class ToxicityNight:
         """Run the night over the window. A second run of a window judges only what has no score yet."""
         now = self.clock()
         resolved = resolve_window(self.store, JOB, self._job, now, start, end)
-        run = self.store.runs.open(JOB, *resolved.window, plan=self._plan(resolved))
-        self.store.runs.update(run.id, state="running", owner=self.owner)
+        plan = self._plan(resolved)
+        run = self.store.runs.open(JOB, *resolved.window, plan=plan)
+        run = self.store.runs.update(run.id, state="running", owner=self.owner, plan=plan)
+        self.store.items.keep_only(run.id, self.scorer.name)
         self.store.items.reopen_unscored(run.id)
         planner = self._planner(resolved)
         found = planner.discover(resolved.window, now, run)
@@ -101,7 +102,7 @@ class ToxicityNight:
         return {
             "score_name": self.scorer.name,
             "scorer_version": self.scorer.version,
-            "judge_model": getattr(self.scorer, "judge_model", None),
+            "judge_model": _judge_model(self.scorer),
             "threshold": getattr(self.scorer, "threshold", 0.0),
             "sample": self._job.sample.model_dump(mode="json"),
             "filters": self._job.filters.model_dump(mode="json"),
@@ -137,7 +138,7 @@ class ToxicityNight:
             progress=self.progress,
         )
         try:
-            return asyncio.run(self._pass(coordinator, run.id))
+            return asyncio.run(coordinator.work(run.id))
         except KeyboardInterrupt:
             self.store.runs.update(run.id, state="interrupted", ended=self.clock())
             raise
@@ -145,14 +146,6 @@ class ToxicityNight:
             reason = f"error: {type(error).__name__}: {error}"
             self.store.runs.update(run.id, state="failed", ended=self.clock(), reasons=(reason,))
             raise
-
-    async def _pass(self, coordinator: Coordinator, run_id: str) -> Tally:
-        try:
-            return await coordinator.work(run_id)
-        finally:
-            close = getattr(self.scorer, "close", None)
-            if close is not None:
-                await close()
 
     def _finish(self, run: RunRecord, found: Discovery | None, tally: Tally) -> RunRecord:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""
@@ -165,11 +158,16 @@ class ToxicityNight:
         counts = {**(found.counts() if found else run.counts), **self._outcomes(run.id, left)}
         self.store.runs.update(
             run.id,
-            state=_state(tally, left),
+            state="skipped" if self._samples_nothing() else _state(tally, left),
             verdict=ruling.verdict,
             reasons=reasons,
             counts=counts,
-            report={**assessment.as_dict(), "pass": _pass_report(tally), "left": left},
+            report={
+                **assessment.as_dict(),
+                "late": found.late if found else run.report.get("late", 0),
+                "left": left,
+                "pass": _pass_report(tally),
+            },
             ended=self.clock(),
         )
         Deliverer(self.store, self._sinks, owner=self.owner).deliver(DELIVERY_SECONDS)
@@ -177,7 +175,7 @@ class ToxicityNight:
 
     def _rule(self, assessment: Assessment) -> Ruling:
         gate = self._job.gate
-        if self._job.sample.size == 0 or self._job.sample.rate == 0:
+        if self._samples_nothing():
             return Ruling(Verdict.INCONCLUSIVE, ("skipped: the sample size is 0, so nothing was judged",))
         return rule_on_rate(
             assessment.rate,
@@ -189,12 +187,19 @@ class ToxicityNight:
             allow_empty=self.allow_empty,
         )
 
+    def _samples_nothing(self) -> bool:
+        return self._job.sample.size == 0 or self._job.sample.rate == 0
+
     def _outcomes(self, run_id: str, left: int) -> dict[str, Any]:
         """The run's own items by outcome: planned = scored + unscored + skipped, what is left included."""
         outcomes = self.store.items.outcomes(run_id)
         if left:
             outcomes["unscored"][Reason.NOT_ATTEMPTED.value] = left
         return outcomes
+
+
+def _judge_model(scorer: Any) -> str | None:
+    return getattr(getattr(scorer, "judge", None), "model", None)
 
 
 def _state(tally: Tally, left: int) -> str:

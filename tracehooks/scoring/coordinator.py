@@ -17,9 +17,8 @@ from tracehooks.store import ScoreRecord, Store, WorkItem
 logger = logging.getLogger("tracehooks")
 
 LEASE = timedelta(seconds=60)
-# so many failures of these kinds in a row say that asking on is pointless
-HOPELESS = frozenset({Reason.UNREACHABLE, Reason.REJECTED, Reason.QUOTA})
-HOPELESS_IN_A_ROW = 30
+# so many failures of a kind in a row say that asking on is pointless; one alone may be a hiccup
+HOPELESS_IN_A_ROW = {Reason.UNREACHABLE: 30, Reason.REJECTED: 30, Reason.QUOTA: 3}
 
 
 def this_owner() -> str:
@@ -103,6 +102,7 @@ class Coordinator:
     async def work(self, run_id: str) -> Tally:
         """Do what is left of the run. Returns what this pass did; claims are given back whatever happens."""
         self._tally, self._in_a_row = Tally(), 0
+        self._last_reason: Reason | None = None
         self._held: dict[tuple[str, str, str], tuple[WorkItem, AgentCall | None]] = {}
         self._take_over(run_id)
         self._total = self.store.items.remaining(run_id)
@@ -187,9 +187,11 @@ class Coordinator:
 
     def _watch(self, score: Score) -> None:
         """Stop asking a judge that is down, refuses us, or has no money left."""
-        hopeless = score.reason_code in HOPELESS
-        self._in_a_row = self._in_a_row + 1 if hopeless else 0
-        if score.reason_code is Reason.QUOTA or self._in_a_row >= HOPELESS_IN_A_ROW:
+        same = score.reason_code is not None and score.reason_code is self._last_reason
+        self._in_a_row = self._in_a_row + 1 if same else 1
+        self._last_reason = score.reason_code
+        limit = HOPELESS_IN_A_ROW.get(score.reason_code) if score.reason_code else None
+        if limit is not None and self._in_a_row >= limit:
             self._tally.stopped = score.reason_code
 
     async def _renew(self) -> None:

@@ -89,7 +89,7 @@ FIRST = Step(
             window_start BIGINT NOT NULL,
             window_end BIGINT NOT NULL,
             state TEXT NOT NULL
-                CHECK (state IN ('running', 'finished', 'failed', 'interrupted', 'timed_out')),
+                CHECK (state IN ('running', 'finished', 'skipped', 'failed', 'interrupted', 'timed_out')),
             verdict TEXT CHECK (verdict IN ('pass', 'fail', 'inconclusive')),
             reasons TEXT NOT NULL,
             plan TEXT NOT NULL,

@@ -16,7 +16,7 @@ from tracehooks.records import (
     Verdict,
 )
 
-RunState = Literal["running", "finished", "failed", "interrupted", "timed_out"]
+RunState = Literal["running", "finished", "skipped", "failed", "interrupted", "timed_out"]
 ItemState = Literal["planned", "claimed", "done"]
 
 
