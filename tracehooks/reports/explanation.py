@@ -69,12 +69,16 @@ class CallAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """All there is to know about one trace. Without calls, ``last_span`` tells whether one may still come."""
+    """All there is to know about one trace. Without calls, ``last_span`` tells whether one may still come.
+
+    ``hint`` goes behind each command that is suggested.
+    """
 
     trace_id: str
     spans: int
     calls: tuple[CallAnswers, ...]
     last_span: datetime | None = None
+    hint: str = ""
 
     @property
     def known(self) -> bool:
@@ -82,7 +86,7 @@ class Explanation:
         return bool(self.spans or self.calls)
 
 
-def explain_trace(store: Store, trace_id: str, *, score_name: str) -> Explanation:
+def explain_trace(store: Store, trace_id: str, *, score_name: str, hint: str = "") -> Explanation:
     """Gather what the store knows about ``trace_id``, 32 lower-case hex digits.
 
     ``score_name`` is the score that one would expect; it is answered for when no other is known.
@@ -101,7 +105,7 @@ def explain_trace(store: Store, trace_id: str, *, score_name: str) -> Explanatio
         for span_id in addresses
     )
     last = max((span.end_ns for span in spans), default=None)
-    return Explanation(trace_id=trace_id, spans=len(spans), calls=calls, last_span=_time(last))
+    return Explanation(trace_id=trace_id, spans=len(spans), calls=calls, last_span=_time(last), hint=hint)
 
 
 def _place(call: AgentCall | None) -> tuple[bool, datetime | None]:

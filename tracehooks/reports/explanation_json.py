@@ -15,11 +15,11 @@ def explanation_dict(explanation: Explanation, now: datetime) -> dict[str, Any]:
         "known": explanation.known,
         "spans": explanation.spans,
         "why": without_calls(explanation, now) or None,
-        "calls": [_call_dict(call) for call in explanation.calls],
+        "calls": [_call_dict(call, explanation.hint) for call in explanation.calls],
     }
 
 
-def _call_dict(answers: CallAnswers) -> dict[str, Any]:
+def _call_dict(answers: CallAnswers, hint: str) -> dict[str, Any]:
     call = answers.call
     return {
         "span_id": answers.span_id,
@@ -32,12 +32,12 @@ def _call_dict(answers: CallAnswers) -> dict[str, Any]:
         "truncated": call.truncated if call else None,
         "text_source": call.text_source if call else None,
         "error": call.error if call else None,
-        "answers": [_answer_dict(answer, answers) for answer in answers.answers],
+        "answers": [_answer_dict(answer, answers, hint) for answer in answers.answers],
     }
 
 
-def _answer_dict(answer: Answer, call: CallAnswers) -> dict[str, Any]:
-    step = next_step(answer, call)
+def _answer_dict(answer: Answer, call: CallAnswers, hint: str) -> dict[str, Any]:
+    step = next_step(answer, call, hint)
     return {
         "score": answer.score_name,
         "outcome": answer.outcome,

@@ -23,14 +23,14 @@ def explanation_renderable(explanation: Explanation, now: datetime) -> Renderabl
         return Group(title, Padding(Text(without_calls(explanation, now)), (0, 0, 0, 2)))
     parts: list[RenderableType] = [title]
     for call in explanation.calls:
-        parts += _call(call)
+        parts += _call(call, explanation.hint)
     return Group(*parts)
 
 
-def _call(call: CallAnswers) -> list[RenderableType]:
+def _call(call: CallAnswers, hint: str) -> list[RenderableType]:
     parts: list[RenderableType] = [labelled(_call_facts(call))]
     for answer in call.answers:
-        parts += ["", *_answer(answer, call)]
+        parts += ["", *_answer(answer, call, hint)]
     return parts
 
 
@@ -54,12 +54,12 @@ def _where(call: AgentCall) -> str:
     return "  ".join(parts)
 
 
-def _answer(answer: Answer, call: CallAnswers) -> list[RenderableType]:
+def _answer(answer: Answer, call: CallAnswers, hint: str) -> list[RenderableType]:
     style = STYLES.get(answer.outcome, "yellow") or "bold"
     head = Text.assemble((answer.score_name, "bold"), "  ", (verdict(answer), style))
     known = labelled([Fact("why", why(answer)), *facts(answer, call)])
     parts: list[RenderableType] = [head, known]
-    step = next_step(answer, call)
+    step = next_step(answer, call, hint)
     if step is not None:
         parts.append(labelled([Fact("next", step.purpose)]))
         if step.command:

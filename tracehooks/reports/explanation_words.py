@@ -69,10 +69,10 @@ def facts(answer: Answer, call: CallAnswers) -> list[Fact]:
     return found
 
 
-def next_step(answer: Answer, call: CallAnswers) -> Step | None:
+def next_step(answer: Answer, call: CallAnswers, hint: str = "") -> Step | None:
     """What to do so that the call gets a score; None when nothing is missing."""
     make = _NEXT.get(answer.outcome)
-    return make(answer, call) if make else None
+    return make(answer, call).with_hint(hint) if make else None
 
 
 def _why_scored(answer: Answer) -> str:

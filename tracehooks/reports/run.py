@@ -29,12 +29,16 @@ class WorstCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run to be shown, finished or not. ``dropped`` counts spans that were lost on the way."""
+    """A run to be shown, finished or not. ``dropped`` counts spans that were lost on the way.
+
+    ``hint`` goes behind each command that the report suggests, such as `` --config FILE``.
+    """
 
     run: RunRecord
     worst: tuple[WorstCall, ...] = ()
     dropped: int = 0
     trace_digits: int = 12
+    hint: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -72,7 +76,12 @@ class Counts:
     @classmethod
     def of(cls, run: RunRecord) -> "Counts":
         """The counts that a run's record holds."""
-        return cls(**{name: run.counts[name] for name in cls.__slots__ if name in run.counts})
+        return cls.from_mapping(run.counts)
+
+    @classmethod
+    def from_mapping(cls, counts: Mapping[str, Any]) -> "Counts":
+        """The counts by their names; those not given are 0."""
+        return cls(**{name: counts[name] for name in cls.__slots__ if name in counts})
 
     def as_dict(self) -> dict[str, Any]:
         """The counts by name, JSON-ready."""
@@ -88,13 +97,13 @@ def exit_code(run: RunRecord) -> int:
     return 3 if run.verdict is None else EXIT_CODES[run.verdict]
 
 
-def run_report(store: Store, run: RunRecord, *, dropped: int = 0) -> RunReport:
+def run_report(store: Store, run: RunRecord, *, dropped: int = 0, hint: str = "") -> RunReport:
     """Look up what a report about ``run`` shows beside the record itself."""
     entries = run.report.get("worst") or []
     refs = [TraceRef(entry["trace_id"], entry["span_id"]) for entry in entries]
     calls = store.calls.get_many(refs)
     worst = tuple(_worst(entry, calls.get((entry["trace_id"], entry["span_id"]))) for entry in entries)
-    return RunReport(run=run, worst=worst, dropped=dropped)
+    return RunReport(run=run, worst=worst, dropped=dropped, hint=hint)
 
 
 def _worst(entry: Mapping[str, Any], call: AgentCall | None) -> WorstCall:

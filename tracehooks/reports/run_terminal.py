@@ -21,7 +21,7 @@ def run_renderable(report: RunReport, *, shown: int = SHOWN) -> RenderableType:
     ]
     if report.worst:
         parts += ["", Text(_title(report, shown), style="bold")]
-        parts += [_worst(call, report.trace_digits) for call in report.worst[:shown]]
+        parts += [_worst(call, report) for call in report.worst[:shown]]
     return Group(*parts, *steps("Next", next_steps(report)))
 
 
@@ -31,11 +31,11 @@ def _title(report: RunReport, shown: int) -> str:
     return "Worst calls" if toxic <= first else f"Worst calls ({first} of {toxic:,})"
 
 
-def _worst(call: WorstCall, digits: int) -> RenderableType:
+def _worst(call: WorstCall, report: RunReport) -> RenderableType:
     head = Text.assemble(
         (number(call.value), "bold red"), f"  {call.band or ''}  ", (plain(call.name), "bold")
     )
     text = f"“{excerpt(call.text, 200)}”" if call.text else "(its text is no longer stored)"
     said = Group(Text(text), Text(excerpt(call.comment, 240), style="dim"))
-    hint = command(f"tracehooks explain {call.trace_id[:digits]}", 8)
+    hint = command(f"tracehooks explain {call.trace_id[: report.trace_digits]}{report.hint}", 8)
     return Group(Padding(head, (0, 0, 0, 2)), Padding(said, (0, 0, 0, 8)), hint)

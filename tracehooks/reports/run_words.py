@@ -1,7 +1,7 @@
 """A run in words: the verdict's line, the facts in their order, and what to do next."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tracehooks.records import Verdict
@@ -47,6 +47,10 @@ class Step:
         """The step in one line."""
         return f"{self.purpose} {self.command}" if self.command else self.purpose
 
+    def with_hint(self, hint: str) -> "Step":
+        """The step with ``hint`` behind its command."""
+        return replace(self, command=self.command + hint) if self.command else self
+
 
 def mark(run: RunRecord) -> str:
     """The one word that heads a run: its verdict, or its state while it has none."""
@@ -81,15 +85,20 @@ def facts(report: RunReport) -> list[Fact]:
 
 def count_facts(counts: Counts) -> list[Fact]:
     """The two sums of a run's counts, written as sums."""
-    discovered = (
-        f"{counts.discovered:,} = {counts.deferred:,} deferred + {counts.sampled_out:,} sampled out"
-        f" + {counts.already_scored:,} already scored + {counts.planned:,} planned"
-    )
     planned = (
         f"{counts.planned:,} = {counts.scored:,} scored + {_with_reasons('unscored', counts.unscored)}"
         f" + {_with_reasons('skipped', counts.skipped)}"
     )
-    return [Fact("calls", discovered), Fact("planned", planned)]
+    return [discovered_fact(counts), Fact("planned", planned)]
+
+
+def discovered_fact(counts: Counts) -> Fact:
+    """What became of the calls of a window, written as a sum."""
+    return Fact(
+        "calls",
+        f"{counts.discovered:,} = {counts.deferred:,} deferred + {counts.sampled_out:,} sampled out"
+        f" + {counts.already_scored:,} already scored + {counts.planned:,} planned",
+    )
 
 
 def _with_reasons(status: str, reasons: Mapping[str, int]) -> str:
@@ -143,7 +152,7 @@ def next_steps(report: RunReport) -> list[Step]:
     steps = [*_to_finish(report), *_about_verdict(report)]
     if run.verdict is not None:
         steps.append(Step(f"tracehooks report {run.id} --markdown", "the same for a pull request:"))
-    return steps
+    return [step.with_hint(report.hint) for step in steps]
 
 
 def _to_finish(report: RunReport) -> list[Step]:

@@ -1,0 +1,245 @@
+"""What `tracehooks doctor` looks at: one function a thing, each giving findings with their remedy."""
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from tracehooks.cli.session import found_config, is_stored, read_settings
+from tracehooks.errors import TracehooksError
+from tracehooks.records import AgentCall, Status
+from tracehooks.reports.wording import count, plain, size, what_to_do
+from tracehooks.settings import Settings
+
+Grade = Literal["ok", "note", "bad"]
+
+OLDEST_PYTHON = (3, 11)
+PACKAGES = ("opentelemetry-sdk", "openai", "langfuse", "sqlalchemy", "pydantic")
+LITTLE_SPACE, TOO_LITTLE_SPACE = 1_000_000_000, 100_000_000
+HARMLESS = "Of course, I am glad to help you with that."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, how it is, and what to do about it. Only ``bad`` keeps the product from working."""
+
+    grade: Grade
+    about: str
+    what: str
+    remedy: str = ""
+
+
+def examine(config: str | None, *, network: bool) -> Iterator[Finding]:
+    """All findings, each as soon as it is known. ``network`` False leaves the judge alone."""
+    yield from installation()
+    try:
+        settings = read_settings(config)
+    except TracehooksError as error:
+        yield Finding("bad", "settings", str(error), "mend it, then run doctor again")
+        return
+    yield settings_in_use(config)
+    checks: tuple[Callable[[Settings], Iterator[Finding]], ...] = (store, disk, scorer, agents, sinks)
+    for check in checks:
+        yield from check(settings)
+    if settings.judge.model:
+        yield from judge(settings) if network else [Finding("note", "judge", "not asked (--no-network)")]
+
+
+def installation() -> Iterator[Finding]:
+    """Python and the packages."""
+    running = platform.python_version()
+    if sys.version_info < OLDEST_PYTHON:
+        yield Finding("bad", "python", running, "use Python 3.11 or later")
+    else:
+        yield Finding("ok", "python", running)
+    found, missing = [f"tracehooks {_version('tracehooks') or '?'}"], []
+    for name in PACKAGES:
+        installed = _version(name)
+        found.append(f"{name} {installed}") if installed else missing.append(name)
+    yield Finding("ok", "packages", ", ".join(found))
+    if missing:
+        yield Finding("bad", "packages", f"missing: {', '.join(missing)}", "pip install tracehooks")
+    if os.environ.get("TRACEHOOKS_DISABLED"):
+        remedy = "unset it where your agent should be traced"
+        yield Finding("note", "tracing", "switched off here by TRACEHOOKS_DISABLED", remedy)
+
+
+def settings_in_use(config: str | None) -> Finding:
+    """Which settings are read."""
+    file = found_config(config)
+    if file is not None:
+        return Finding("ok", "settings", str(file))
+    if config is not None:
+        return Finding("ok", "settings", "the demo's own")
+    return Finding(
+        "note", "settings", "no file, so every key has its default", "`tracehooks init` writes one"
+    )
+
+
+def store(settings: Settings) -> Iterator[Finding]:
+    """Whether the store opens, can be written and is whole."""
+    from tracehooks.store import open_store
+
+    try:
+        if not is_stored(settings):
+            yield _store_to_be(settings)
+            return
+        with open_store(settings.store) as opened:
+            counts, problems = opened.overview.counts(), opened.check()
+            where = f"{opened.url}, {size(opened.overview.size())}"
+    except TracehooksError as error:
+        yield Finding("bad", "store", str(error))
+        return
+    stored = ", ".join(count(n, name[:-1]) for name, n in counts.items())
+    yield Finding("ok", "store", f"{plain(where)}: {stored}")
+    for problem in problems:
+        yield Finding("bad", "store", plain(problem), "restore the file from a backup, or begin a new one")
+
+
+def _store_to_be(settings: Settings) -> Finding:
+    folder = _nearest_folder(_store_path(settings))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Finding("bad", "store", f"{folder} cannot be written", "change its rights, or the key `store`")
+    return Finding("ok", "store", "not there yet; the first trace makes it")
+
+
+def disk(settings: Settings) -> Iterator[Finding]:
+    """Whether there is space for the store."""
+    try:
+        path = _store_path(settings)
+        if path is None:
+            return
+        free = shutil.disk_usage(_nearest_folder(path)).free
+    except (TracehooksError, OSError):
+        return
+    if free >= LITTLE_SPACE:
+        yield Finding("ok", "disk", f"{size(free)} free")
+        return
+    grade: Grade = "bad" if free < TOO_LITTLE_SPACE else "note"
+    yield Finding(
+        grade, "disk", f"only {size(free)} free", "`tracehooks traces prune --older-than 30d` makes room"
+    )
+
+
+def scorer(settings: Settings) -> Iterator[Finding]:
+    """Whether the night's scorer can be made; the local one also has to score something."""
+    from tracehooks.scorers.loading import toxicity_scorer
+    from tracehooks.scoring.execute import run_scorer
+
+    try:
+        made = toxicity_scorer(settings)
+    except TracehooksError as error:
+        yield Finding("bad", "scorer", str(error))
+        return
+    if settings.judge.model:
+        yield Finding("ok", "scorer", f"{made.name}, judged by {settings.judge.model}")
+        return
+    score = asyncio.run(run_scorer(made, AgentCall(output=HARMLESS)))
+    if score.status is Status.SCORED:
+        yield Finding("ok", "scorer", f"{made.name}, the local pre-screen: no judge is configured")
+    else:
+        yield Finding("bad", "scorer", f"{made.name} does not score: {plain(score.comment)}")
+
+
+def agents(settings: Settings) -> Iterator[Finding]:
+    """Whether the agents that the settings name can be imported."""
+    named = {"agent": settings.agent} if settings.agent else {}
+    named |= {f"agents.{name}": path for name, path in settings.agents.items()}
+    for key, path in named.items():
+        problem = _import_problem(path or "")
+        remedy = "give it as module:function, and run where the module can be imported"
+        yield Finding("bad", key, problem, remedy) if problem else Finding("ok", key, str(path))
+
+
+def sinks(settings: Settings) -> Iterator[Finding]:
+    """Whether the sinks are known and can be made."""
+    from tracehooks.scoring.deliver import load_sinks
+
+    try:
+        made = load_sinks(settings)
+    except TracehooksError as error:
+        yield Finding("bad", "sinks", str(error))
+        return
+    yield Finding("ok", "sinks", ", ".join(made) or "none; scores stay in the store")
+
+
+def judge(settings: Settings) -> Iterator[Finding]:
+    """Whether the judge answers: one tiny question."""
+    from tracehooks.judges import OpenAIJudge
+    from tracehooks.protocols import Question
+
+    question = Question(
+        name="doctor",
+        instructions='Answer with this JSON and nothing else: {"ready": true}',
+        material={"text": "This is a test of the connection."},
+        schema={
+            "type": "object",
+            "properties": {"ready": {"type": "boolean"}},
+            "required": ["ready"],
+            "additionalProperties": False,
+        },
+        read=lambda reply: bool(reply["ready"]),
+    )
+
+    async def ask() -> Any:
+        asked = OpenAIJudge.from_settings(settings.judge)
+        try:
+            return await asked.ask(question)
+        finally:
+            await asked.aclose()
+
+    try:
+        answer = asyncio.run(ask())
+    except TracehooksError as error:
+        yield Finding("bad", "judge", str(error))
+        return
+    if answer.reason is None:
+        yield Finding("ok", "judge", f"{settings.judge.model} answers")
+    else:
+        detail = f"{settings.judge.model} does not answer: {answer.reason}. {plain(answer.detail)}".strip()
+        yield Finding("bad", "judge", detail, what_to_do(answer.reason))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _store_path(settings: Settings) -> Path | None:
+    from tracehooks.store.url import parse_url
+
+    url = parse_url(settings.store)
+    return Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
+
+
+def _nearest_folder(path: Path | None) -> Path:
+    """The folder of ``path`` that is there already, which may be one above it."""
+    folder = (path or Path.cwd()).parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def _import_problem(path: str) -> str:
+    module, _, name = path.partition(":")
+    if not module or not name:
+        return f"{path!r} is not of the form module:function"
+    sys.path.insert(0, "")  # the agent lies where the user is, not where the console script is
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        return f"{path} cannot be imported: {type(error).__name__}: {error}"
+    finally:
+        sys.path.remove("")
+    return "" if callable(found) else f"{path} is not callable"

@@ -1,0 +1,76 @@
+"""``tracehooks explain``: why a trace has a score, or none."""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from tracehooks.cli import output
+from tracehooks.cli.options import ConfigOption, JsonOption
+from tracehooks.cli.session import config_hint, read_settings, reading
+from tracehooks.cli.verbs import examples, verb_app
+from tracehooks.errors import ConfigurationError
+from tracehooks.reports.explanation import explain_trace
+from tracehooks.reports.explanation_json import explanation_dict
+from tracehooks.reports.explanation_terminal import explanation_renderable
+from tracehooks.settings import Settings
+from tracehooks.store import Store
+
+UNKNOWN = 3
+DIGITS = 32
+
+app = verb_app()
+
+
+@app.command(epilog=examples("tracehooks explain 4f1c2d3e4a5b", "tracehooks explain 4f1c2d3e --json"))
+def explain(
+    trace_id: Annotated[str, typer.Argument(metavar="TRACE_ID", help="A trace id or the beginning of it.")],
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Say for each call of a trace why it has a score or none, and what to do about it.
+
+    Exits 0 when anything is known about the trace, 3 when nothing is.
+    """
+    settings, now = read_settings(config), datetime.now(UTC)
+    with reading(settings) as store:
+        whole = _whole_id(store, normalised(trace_id))
+        found = explain_trace(store, whole, score_name=expected_score(settings), hint=config_hint(config))
+    if as_json:
+        output.show_json(explanation_dict(found, now))
+    else:
+        output.show(explanation_renderable(found, now))
+    return 0 if found.known else UNKNOWN
+
+
+def expected_score(settings: Settings) -> str:
+    """The score that a toxicity night makes with these settings."""
+    return "toxicity" if settings.judge.model else "toxicity_prescreen"
+
+
+def normalised(text: str) -> str:
+    """The beginning of a trace id as traces are stored: lower case, no dashes; tells when it had to change.
+
+    Raises ConfigurationError for anything that no trace id begins with.
+    """
+    plain = text.strip().replace("-", "").lower().removeprefix("0x")
+    if not re.fullmatch(r"[0-9a-f]{1,32}", plain):
+        raise ConfigurationError(
+            f"{text!r} is no trace id: these are 32 hex digits; `tracehooks traces` lists them"
+        )
+    if plain != text.strip():
+        output.say(f"looking for {plain}: trace ids are written in lower case and without dashes")
+    return plain
+
+
+def _whole_id(store: Store, beginning: str) -> str:
+    if len(beginning) == DIGITS:
+        return beginning
+    found = store.overview.trace_ids(beginning, limit=6)
+    if not found:
+        raise ConfigurationError(f"no trace begins with {beginning}; `tracehooks traces` lists them")
+    if len(found) > 1:
+        several = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+        raise ConfigurationError(f"several traces begin with {beginning}: {several}")
+    return found[0]

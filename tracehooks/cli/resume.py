@@ -1,0 +1,51 @@
+"""``tracehooks resume``: finish a run that was cut short."""
+
+from tracehooks.cli import output
+from tracehooks.cli.night import conclude, work_night
+from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
+from tracehooks.cli.session import config_hint, read_settings, reading
+from tracehooks.cli.verbs import examples, verb_app
+from tracehooks.errors import ConfigurationError
+from tracehooks.scoring.coordinator import is_dead
+from tracehooks.store import RunRecord, Store
+
+app = verb_app()
+
+
+@app.command(epilog=examples("tracehooks resume", "tracehooks resume 4be1a07c --json"))
+def resume(run: RunArgument = None, config: ConfigOption = None, as_json: JsonOption = False) -> int:
+    """Finish a run that was interrupted, killed, or failed: the latest such one unless RUN names it.
+
+    What it judged before stays. With nothing to finish it says so and exits 0; otherwise the exit code is
+    the verdict's.
+    """
+    settings = read_settings(config)
+    with reading(settings) as store:
+        found = store.runs.get(run) if run else _unfinished(store)
+        if found is None or found.state == "finished":
+            return _nothing(found, as_json=as_json)
+        if at_work(found):
+            raise ConfigurationError(f"run {found.id} is being worked on by {found.owner}; wait for it")
+        hint = config_hint(config)
+        report = work_night(settings, store, lambda night: night.resume(found), hint=hint)
+    return conclude(report, strict=False, as_json=as_json)
+
+
+def at_work(run: RunRecord) -> bool:
+    """Whether a process that is alive, as far as one can tell, works on the run."""
+    return run.state == "running" and run.owner is not None and not is_dead(run.owner)
+
+
+def _unfinished(store: Store) -> RunRecord | None:
+    """The latest run that is not finished and that nobody works on; else one that somebody works on."""
+    runs = [run for run in store.runs.list(limit=1000) if run.state != "finished"]
+    return next((run for run in runs if not at_work(run)), next(iter(runs), None))
+
+
+def _nothing(run: RunRecord | None, *, as_json: bool) -> int:
+    what = f"run {run.id} is finished" if run else "every run is finished"
+    if as_json:
+        output.show_json({"resumed": None, "message": f"nothing to resume: {what}"})
+    else:
+        output.show(f"Nothing to resume: {what}.")
+    return 0

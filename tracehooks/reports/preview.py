@@ -1,0 +1,50 @@
+"""What a run would do, before it does it."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+
+from tracehooks.jobs.toxicity import Preview
+from tracehooks.reports.run import Counts
+from tracehooks.reports.run_words import Fact, Step, discovered_fact
+from tracehooks.reports.terminal import heading, labelled, steps
+from tracehooks.reports.wording import count, moment, plain
+
+
+def preview_renderable(job: str, preview: Preview, *, hint: str = "") -> RenderableType:
+    """The preview for a terminal."""
+    window = f"{moment(preview.window.start)} to {moment(preview.window.end)} UTC"
+    found = [Fact("window", window)]
+    if preview.note:
+        found.append(Fact("note", plain(preview.note)))
+    found += [Fact("scorer", _scorer(preview)), discovered_fact(Counts.from_mapping(preview.counts))]
+    step = Step(f"tracehooks run {job}{hint}", "nothing was written; to do it:")
+    return Group(heading("PLAN", _sentence(job, preview)), "", labelled(found), *steps("Next", [step]))
+
+
+def preview_dict(job: str, preview: Preview) -> dict[str, Any]:
+    """The preview for a program."""
+    return {
+        "job": job,
+        "window": {"start": preview.window.start, "end": preview.window.end},
+        "note": preview.note or None,
+        "score": preview.score_name,
+        "scorer_version": preview.scorer_version,
+        "judge_model": preview.judge_model,
+        "judge_calls": preview.judge_calls,
+        "counts": dict(preview.counts),
+    }
+
+
+def _sentence(job: str, preview: Preview) -> str:
+    planned, discovered = preview.counts["planned"], preview.counts["discovered"]
+    what = f"{job} would score {planned:,} of {count(discovered, 'call')}"
+    if not preview.judge_model:
+        return f"{what} with the local pre-screen; no judge would be asked"
+    asked = f"ask {plain(preview.judge_model)} {count(preview.judge_calls, 'time')}, retries not counted"
+    return f"{what} and {asked}"
+
+
+def _scorer(preview: Preview) -> str:
+    version = f", version {plain(preview.scorer_version)}" if preview.scorer_version else ""
+    return f"{plain(preview.score_name)}{version}"
