@@ -121,12 +121,20 @@ def _row(span: SpanRecord, resources: dict[str, str], now: int) -> dict[str, Any
         "end_ns": to_int64(span.end_ns),
         "status": span.status,
         "status_message": optional_text(span.status_message),
-        "may_be_call": int(kind_of(span, span.scope) in CALLS_COME_FROM),
+        "may_be_call": int(_may_be_call(span)),
         "recorded_at": now,
         "resource_id": resource_id,
         "events": to_json([[event.name, event.time_ns, event.attributes] for event in span.events]),
         "attributes": to_json(span.attributes),
     }
+
+
+def _may_be_call(span: SpanRecord) -> bool:
+    try:
+        return kind_of(span, span.scope) in CALLS_COME_FROM
+    except Exception:
+        # an attribute of an unheard-of type; making the calls will say so
+        return True
 
 
 def _span(row: Any) -> SpanRecord:

@@ -16,7 +16,8 @@ def insert_missing(
     if not rows:
         return 0
     statement = _insert(connection, table).on_conflict_do_nothing(index_elements=list(keys))
-    return max(connection.execute(statement, list(rows)).rowcount, 0)
+    # counted by what comes back: drivers do not agree on the row count of many inserts at once
+    return len(connection.execute(statement.returning(table.c[keys[0]]), list(rows)).all())
 
 
 def upsert(
