@@ -38,7 +38,7 @@ def is_agent_span(span: Any) -> bool:
 
     Looks at attributes only, not at the trace: whether it is the outermost one is for :func:`agent_calls`.
     """
-    return bool(span.attributes) and kind_of(span, scope_of(span)) is Kind.AGENT
+    return kind_of(span.name, scope_of(span), span.attributes or {}) is Kind.AGENT
 
 
 def agent_calls(spans: Iterable[SpanRecord]) -> list[AgentCall]:

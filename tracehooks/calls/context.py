@@ -1,12 +1,12 @@
 """Who, where and under which labels: what a call's span, the spans above it and its process say about it."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import orjson
-
 from tracehooks.calls.dialects import DIALECTS
 from tracehooks.calls.span import SpanRecord
+from tracehooks.calls.text import decode
 
 ENVIRONMENTS = ("deployment.environment.name", "deployment.environment")
 SERVICE = "service.name"
@@ -28,16 +28,17 @@ _ENVIRONMENTS = _merged("environments") + ENVIRONMENTS
 _PREFIXES = tuple(name for name in _METADATA if name.endswith("."))
 _OBJECTS = tuple(name for name in _METADATA if not name.endswith("."))
 _OPERATIONS = ("invoke_agent ", "invoke_workflow ")
+_RANDOM = re.compile(r"[_ -][0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def name_of(span: SpanRecord) -> str:
-    """The agent's name: as its attributes say, else the span's name without the operation."""
+    """The agent's name: as its attributes say, else the span's without the operation and any random id."""
     if (name := _first((span,), _NAMES)) is not None:
         return name
+    name = span.name
     for operation in _OPERATIONS:
-        if span.name.startswith(operation):
-            return span.name.removeprefix(operation)
-    return span.name
+        name = name.removeprefix(operation)
+    return _RANDOM.sub("", name)
 
 
 def session_of(spans: Iterable[SpanRecord]) -> str | None:
@@ -105,13 +106,14 @@ def error_of(span: SpanRecord) -> str | None:
 
 def _metadata(span: SpanRecord) -> Iterator[tuple[str, Any]]:
     for name in _OBJECTS:
-        if (value := span.attributes.get(name)) is not None and isinstance(value := _json(value), Mapping):
+        value, _ = decode(span.attributes.get(name))
+        if isinstance(value, Mapping):
             yield from value.items()
     if _PREFIXES:
         for key, value in span.attributes.items():
             if key.startswith(_PREFIXES):
                 prefix = next(prefix for prefix in _PREFIXES if key.startswith(prefix))
-                yield key.removeprefix(prefix), value
+                yield key.removeprefix(prefix), decode(value)[0]
 
 
 def _first(spans: Iterable[SpanRecord], names: tuple[str, ...]) -> str | None:
@@ -129,16 +131,7 @@ def _text(value: Any) -> str | None:
 
 
 def _strings(value: Any) -> list[str]:
-    value = _json(value)
+    value, _ = decode(value)
     if isinstance(value, str):
-        return [value] if value.strip() else []
-    return [str(item) for item in value if item is not None] if isinstance(value, list | tuple) else []
-
-
-def _json(value: Any) -> Any:
-    if not isinstance(value, str) or value[:1] not in ("{", "["):
-        return value
-    try:
-        return orjson.loads(value)
-    except ValueError:
-        return value
+        value = value.split(",")
+    return [text for item in value if (text := _text(item))] if isinstance(value, list | tuple) else []

@@ -1,28 +1,42 @@
 """Conversations: from the message shapes of many frameworks to turns of (role, text).
 
-Known: OpenAI chat and responses, GenAI semantic conventions (messages and event bodies), LangChain and
-LangGraph (plain and constructor-serialised), Pydantic AI, Google contents, Bedrock converse, Anthropic,
-LlamaIndex, Vercel AI, AutoGen, Semantic Kernel, Haystack.
+Known: OpenAI chat, its streams, and responses; GenAI semantic conventions (messages and event bodies);
+LangChain and LangGraph (plain, as ``{"type", "data"}``, and constructor-serialised); Pydantic AI; Google
+contents; Bedrock converse; Anthropic; LlamaIndex; Vercel AI; AutoGen; Semantic Kernel; Haystack; and what
+Python prints of some of these (see ``reprs.py``).
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from tracehooks.calls.parts import content_text, join_parts
+from tracehooks.calls.parts import content_text
+from tracehooks.calls.reprs import autogen_role, printed_message
 
-_ROLES = {
+_WORDS = {
     "assistant": "assistant ai model bot chatbot agent aimessage aimessagechunk",
     "user": "user human customer humanmessage humanmessagechunk",
     "system": "system developer platform systemmessage systemmessagechunk",
     "tool": "tool function ipython observation environment tool_result tool_call tool-call tool-response "
-    "tool_response toolmessage toolmessagechunk functionmessage function_call function_call_output remove "
-    "removemessage reasoning file_search_call web_search_call computer_call computer_call_output mcp_call "
-    "mcp_list_tools mcp_approval_request code_interpreter_call local_shell_call image_generation_call "
-    "custom_tool_call custom_tool_call_output handoff_call",
+    "tool_response toolmessage toolmessagechunk functionmessage remove removemessage",
 }
-ROLES = {word: role for role, words in _ROLES.items() for word in words.split()}
+ROLES = {word: role for role, words in _WORDS.items() for word in words.split()}
 """Every word for a role that frameworks use -> assistant, user, system or tool."""
 
+# What the items of OpenAI's responses are called when they are no messages.
+_ITEMS = frozenset(
+    (
+        *(
+            "function_call",
+            "function_call_output",
+            "custom_tool_call",
+            "custom_tool_call_output",
+            "reasoning",
+        ),
+        *("file_search_call", "web_search_call", "code_interpreter_call", "image_generation_call"),
+        *("computer_call", "computer_call_output", "local_shell_call", "local_shell_call_output"),
+        *("mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "item_reference"),
+    )
+)
 _EVENTS = {
     "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant",
@@ -30,14 +44,17 @@ _EVENTS = {
     "gen_ai.system.message": "system",
     "gen_ai.tool.message": "tool",
 }
-_AUTOGEN_WORDS = frozenset(
-    {"TextMessage", "StopMessage", "HandoffMessage", "MultiModalMessage", "StructuredMessage"}
-)
 _PYDANTIC_PARTS = {"text": "assistant", "user-prompt": "user", "system-prompt": "system"}
+_CONTENTS = ("parts", "content", "_content", "blocks", "items", "text", "data")
+# Keys that no message has: a dict with one of them is an application's own, whatever its role may be.
+_FOREIGN = frozenset(("answer", "output", "reply", "response", "result"))
 
 
 class Turn(NamedTuple):
-    """One message: ``role`` is assistant, user, system or tool; ``text`` is None when it has no words."""
+    """One message: ``role`` is assistant, user, system, tool, or ``peer`` for one more person who takes part.
+
+    ``text`` is None when the message has no words.
+    """
 
     role: str
     text: str | None
@@ -49,15 +66,16 @@ def turns_of(items: Iterable[Any]) -> list[Turn] | None:
     pieces: list[str] = []
     known = False
     for item in items:
-        if (piece := _delta(item)) is not None:
-            known = True
+        if (piece := _piece(item)) is not None:
             pieces.append(piece)
         elif (found := _turns(item)) is not None:
-            known = True
             turns.extend(found)
+            known = True
     if pieces:
         turns.append(Turn("assistant", "".join(pieces)))
-    return turns if known else None
+    if turns and turns[0].role == "peer":
+        turns[0] = Turn("user", turns[0].text)
+    return turns if known or pieces else None
 
 
 def role_of(word: Any) -> str | None:
@@ -72,40 +90,49 @@ def role_of(word: Any) -> str | None:
 def _turns(item: Any) -> list[Turn] | None:
     if isinstance(item, Mapping):
         return _from_mapping(item)
-    if isinstance(item, list | tuple):
+    if isinstance(item, str):
+        printed = printed_message(item)
+        return [Turn(role_of(printed[0]) or printed[0], printed[1])] if printed else None
+    if isinstance(item, list | tuple) and item:
         if len(item) == 2 and isinstance(item[1], str) and (role := role_of(item[0])):
             return [Turn(role, item[1])]
-        return turns_of(item) if item and not isinstance(item[0], str) else None
+        return turns_of(item)
     return None
 
 
 def _from_mapping(item: Mapping[str, Any]) -> list[Turn] | None:
-    if item.get("lc") is not None and isinstance(kwargs := item.get("kwargs"), Mapping):
+    if "lc" in item and isinstance(kwargs := item.get("kwargs"), Mapping):
         return _constructed(item.get("id"), kwargs)
-    if "kind" in item and isinstance(parts := item.get("parts"), list | tuple):
+    if item.get("kind") in ("request", "response") and isinstance(parts := item.get("parts"), list | tuple):
         return _pydantic(parts)
-    if (role := _EVENTS.get(item.get("event.name") or item.get("name") or "")) is not None:
-        return _event(role, item)
-    if (role := _stated_role(item)) is not None:
-        return _said(role, item)
+    if item.get("object") == "response" and isinstance(items := item.get("output"), list | tuple):
+        return turns_of(items) or []
+    event = item.get("event.name")
+    if isinstance(event, str) and event in _EVENTS:
+        return _event(_EVENTS[event], item)
     if "source" in item and "content" in item and isinstance(item.get("type"), str):
-        return _autogen(item)
-    return _wrapped(item)
+        part = autogen_role(str(item["source"]), item["type"])
+        return [Turn(part, None if part == "tool" else content_text(item["content"]))]
+    role = _stated_role(item)
+    return _wrapped(item) if role is None else _said(role, item)
 
 
 def _stated_role(item: Mapping[str, Any]) -> str | None:
-    """The role that a message states as its role or, as LangChain and OpenAI responses do, as its type."""
+    """The role that a message states as its role or, as LangChain and OpenAI's responses do, as its type."""
     for key in ("role", "_role"):
         if key in item:
-            return role_of(item[key])
-    kind = item.get("type")
-    if not isinstance(kind, str) or kind.lower() not in ROLES:
-        return None
-    return ROLES[kind.lower()]
+            return None if _FOREIGN.intersection(item) else role_of(item[key])
+    if isinstance(kind := item.get("type"), str):
+        if kind in _ITEMS:
+            return "tool"
+        return ROLES.get(kind.lower()) if any(key in item for key in _CONTENTS) else None
+    return "tool" if "page_content" in item else None
 
 
 def _said(role: str, item: Mapping[str, Any]) -> list[Turn]:
-    for key in ("parts", "content", "_content", "blocks", "items", "text"):
+    if isinstance(data := item.get("data"), Mapping):
+        item = data
+    for key in _CONTENTS:
         if (content := item.get(key)) is not None and (text := content_text(content)) is not None:
             return [Turn(role, text)]
     refusal = item.get("refusal")
@@ -124,27 +151,19 @@ def _event(role: str, item: Mapping[str, Any]) -> list[Turn]:
     message = item.get("message")
     if isinstance(message, Mapping):
         return _said(role, message)
-    return [Turn(role, message)] if isinstance(message, str) else _said(role, item)
+    return _said(role, item) if message is None else [Turn(role, content_text(message))]
 
 
-def _pydantic(parts: Any) -> list[Turn]:
+def _pydantic(parts: Iterable[Any]) -> list[Turn]:
     """One Pydantic AI message; a request mixes system, user and tool parts, a response speaks as a whole."""
     turns = []
     for part in parts:
         if isinstance(part, Mapping):
-            role = _PYDANTIC_PARTS.get(part.get("part_kind") or "")
+            role = _PYDANTIC_PARTS.get(str(part.get("part_kind")))
             turns.append(Turn(role, content_text(part.get("content"))) if role else Turn("tool", None))
     said = [turn.text for turn in turns if turn.role == "assistant" and turn.text]
-    return [turn for turn in turns if turn.role != "assistant"] + (
-        [Turn("assistant", "".join(said))] if said else []
-    )
-
-
-def _autogen(item: Mapping[str, Any]) -> list[Turn]:
-    if item["type"] not in _AUTOGEN_WORDS:
-        return [Turn("tool", None)]
-    content = item["content"]
-    return [Turn("user" if item["source"] == "user" else "assistant", content_text(content))]
+    others = [turn for turn in turns if turn.role != "assistant"]
+    return [*others, Turn("assistant", "".join(said))] if said else others
 
 
 def _wrapped(item: Mapping[str, Any]) -> list[Turn] | None:
@@ -158,11 +177,11 @@ def _wrapped(item: Mapping[str, Any]) -> list[Turn] | None:
     return None
 
 
-def _delta(item: Any) -> str | None:
-    """The piece of text in a chunk of a stream of OpenAI chat completions; "" for one without text."""
+def _piece(item: Any) -> str | None:
+    """The text in one chunk of a streamed OpenAI chat completion, "" for none; None for anything else."""
     if not isinstance(item, Mapping) or not isinstance(choices := item.get("choices"), list | tuple):
         return None
     if not choices:
         return "" if item.get("object") == "chat.completion.chunk" else None
     delta = choices[0].get("delta") if isinstance(choices[0], Mapping) else None
-    return join_parts([delta.get("content")]) if isinstance(delta, Mapping) else None
+    return (content_text(delta.get("content")) or "") if isinstance(delta, Mapping) else None

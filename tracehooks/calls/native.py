@@ -2,11 +2,19 @@
 
 Only ``tracehooks.kind`` decides: ``agent`` is an agent span, a ``generation`` a model request, a ``tool`` or
 ``retriever`` an aside, a ``chain`` a step.
+
+A value that was too long is recorded as ``{"truncated": true, "length": ..., "preview": "..."}``; its text is
+what can be read of the preview.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-from tracehooks.calls.dialect import Dialect, Kind, attributes_named
+import orjson
+
+from tracehooks.calls.dialect import Attributes, Dialect, Kind, Passage, Passages
+from tracehooks.calls.span import SpanRecord
+from tracehooks.calls.text import cut_json
 
 SCOPE = "tracehooks"
 KIND = "tracehooks.kind"
@@ -23,18 +31,36 @@ _KINDS = {
 }
 
 
-def kind(span: Any, scope: str) -> Kind | None:
+def kind(_name: str, scope: str, attributes: Attributes) -> Kind | None:
     """What one of our spans is; None for anybody else's."""
-    if scope != SCOPE:
-        return None
-    return _KINDS.get(span.attributes.get(KIND), Kind.STEP)
+    return _KINDS.get(attributes.get(KIND, ""), Kind.STEP) if scope == SCOPE else None
+
+
+def _recorded(name: str) -> Passages:
+    def passages(span: SpanRecord) -> Iterable[Passage]:
+        value = span.attributes.get(name)
+        return () if value is None else (_passage(name, value),)
+
+    return passages
+
+
+def _passage(name: str, value: Any) -> Passage:
+    try:
+        value = orjson.loads(value)
+    except ValueError:
+        return Passage(name, value)
+    if isinstance(value, dict) and value.get("truncated") is True and isinstance(value.get("preview"), str):
+        preview = value["preview"]
+        return Passage(name, (cut_json(preview) if preview[:1] == '"' else None) or preview, cut=True)
+    return Passage(name, value)
 
 
 DIALECT = Dialect(
     name="tracehooks",
+    markers=(KIND, INTERNAL),
     kind=kind,
-    outputs=attributes_named(OUTPUT),
-    inputs=attributes_named(INPUT),
+    outputs=_recorded(OUTPUT),
+    inputs=_recorded(INPUT),
     names=("gen_ai.agent.name",),
     sessions=("session.id",),
     users=("user.id",),

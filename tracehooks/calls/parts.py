@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_TEXT_TYPES = frozenset({"text", "output_text", "input_text", "summary_text"})
-_TYPE_KEYS = ("type", "block_type", "content_type", "part_kind")
+_TEXT_TYPES = frozenset({"text", "output_text", "input_text"})
+_TYPE_KEYS = ("type", "block_type", "content_type", "part_kind", "kind")
 _TEXT_KEYS = ("text", "content", "value")
 
 
 def content_text(content: Any) -> str | None:
     """The text of a message's content: a string, a part or a list of parts; None when there is none.
 
-    Texts of several parts are joined by a line feed. Parts of Google's shape, which have no type, are pieces
-    of one text and are joined as they are.
+    Texts of several parts are joined by a line feed. Parts without a type, as Google's, are pieces of one
+    text and are joined as they are.
     """
     if isinstance(content, str):
         return content
@@ -23,7 +23,7 @@ def content_text(content: Any) -> str | None:
     texts = [text for part in content if (text := part_text(part)) is not None]
     if not texts:
         return None
-    return ("" if _pieces(content) else "\n").join(texts)
+    return ("" if _are_pieces(content) else "\n").join(texts)
 
 
 def part_text(part: Any) -> str | None:
@@ -33,22 +33,16 @@ def part_text(part: Any) -> str | None:
     if not isinstance(part, Mapping) or part.get("thought") is True:
         return None
     kind = next((part[key] for key in _TYPE_KEYS if isinstance(part.get(key), str)), None)
-    if kind == "refusal":
-        return _string(part.get("refusal"))
     if kind is None:
         return _string(part.get("text"))
+    if kind == "refusal":
+        return _string(part.get("refusal"))
     if kind.lower() not in _TEXT_TYPES:
         return None
-    return next((text for key in _TEXT_KEYS if (text := _string(part.get(key)))), None)
+    return next((text for key in _TEXT_KEYS if (text := _string(part.get(key))) is not None), None)
 
 
-def join_parts(parts: Iterable[Any]) -> str:
-    """The texts of ``parts``, pieces of one stream, joined as they are."""
-    return "".join(text for part in parts if (text := content_text(part)) is not None)
-
-
-def _pieces(parts: Iterable[Any]) -> bool:
-    """Whether the parts have no type, as Google's."""
+def _are_pieces(parts: Iterable[Any]) -> bool:
     return not any(isinstance(part, str) or any(key in part for key in _TYPE_KEYS) for part in parts)
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from tracehooks.calls.dialect import Kind
 from tracehooks.calls.dialects import inputs_of, outputs_of
+from tracehooks.calls.native import OUTPUT
 from tracehooks.calls.span import SpanRecord
-from tracehooks.calls.text import agent_words, user_words
+from tracehooks.calls.text import Shape, agent_words, user_words
 from tracehooks.calls.tree import TraceTree
 
 
@@ -19,14 +20,17 @@ class Said:
 
 
 SILENCE = Said()
+# What a span below the call must have recorded to be heard; of any other kind only messages are.
+_LEAST = {Kind.AGENT: Shape.JSON, Kind.ENTRY: Shape.JSON, Kind.MODEL: Shape.TEXT}
 
 
 def last_words(span: SpanRecord, tree: TraceTree) -> Said:
     """The agent's own last words in the call at ``span``.
 
-    The span's own output when it says anything; where that is a message without words (a tool call), nothing
-    was said. Else, for frameworks that leave the top empty, the last words below: children by their end, the
-    latest first, what lies below a tool, retriever or guardrail left out.
+    The span's own output when it says anything. Where that is a message without words (a tool call), or our
+    own record of a blank answer, nothing was said. Else, for frameworks that leave the top empty, the last
+    words below: children by their end, the latest first; what lies below a tool, retriever or guardrail is
+    left out.
     """
     own, settled = _own_words(span)
     if own.text is not None or settled:
@@ -42,48 +46,46 @@ def first_question(span: SpanRecord, tree: TraceTree) -> Said:
         return own
     below = (each for each in tree.descendants(span) if tree.kind(each) in (Kind.MODEL, Kind.AGENT))
     for each in sorted(below, key=lambda each: (each.start_ns, each.span_id)):
-        if (asked := _own_question(each)).text is not None:
+        if (asked := _own_question(each, at_least=Shape.TEXT)).text is not None:
             return Said(asked.text, f"child span {each.name}: {asked.source}", asked.cut)
     return own
 
 
-def _own_words(span: SpanRecord, *, chat_only: bool = False) -> tuple[Said, bool]:
-    """The words that ``span`` itself recorded, and whether it recorded that there are none."""
-    settled = False
-    for source, value in outputs_of(span):
+def _own_words(span: SpanRecord, *, at_least: Shape = Shape.JSON) -> tuple[Said, bool]:
+    """The words that ``span`` itself recorded, and whether its record settles that there are none."""
+    for source, value, cut in outputs_of(span):
         words = agent_words(value)
-        if words.text is not None and (words.chat or not chat_only):
-            return Said(words.text, source, words.cut), True
-        settled = settled or words.chat
-    return SILENCE, settled
+        if words.text is not None and words.shape >= at_least:
+            return Said(words.text, source, words.cut or cut), True
+        if words.shape is Shape.CHAT or (words.shape is Shape.TEXT and source == OUTPUT):
+            return SILENCE, True
+    return SILENCE, False
 
 
-def _own_question(span: SpanRecord) -> Said:
-    for source, value in inputs_of(span):
+def _own_question(span: SpanRecord, *, at_least: Shape = Shape.JSON) -> Said:
+    for source, value, cut in inputs_of(span):
         words = user_words(value)
-        if words.text is not None:
-            return Said(words.text, source, words.cut)
+        if words.text is not None and words.shape >= at_least:
+            return Said(words.text, source, words.cut or cut)
     return SILENCE
 
 
 def _words_below(span: SpanRecord, tree: TraceTree) -> Said:
-    """Depth first, the child that ended last first; a step's own text counts when it is a message."""
+    """Depth first, the child that ended last first. A step speaks after the spans below it had their turn."""
     seen = {span.span_id}
-    waiting: list[tuple[SpanRecord, bool]] = [(child, False) for child in _by_end(span, tree)]
+    waiting = [(child, False) for child in _by_end(span, tree)]
     while waiting:
         child, searched = waiting.pop()
         kind = tree.kind(child)
-        if kind in (Kind.ASIDE, Kind.INTERNAL) or (not searched and child.span_id in seen):
+        if kind in (Kind.ASIDE, Kind.INTERNAL) or (child.span_id in seen and not searched):
             continue
         seen.add(child.span_id)
-        speaks = kind in (Kind.MODEL, Kind.AGENT)
-        if not searched and not speaks:
+        if searched or kind in _LEAST:
+            words, _ = _own_words(child, at_least=_LEAST.get(kind, Shape.CHAT))
+            if words.text is not None:
+                return Said(words.text, f"child span {child.name}: {words.source}", words.cut)
+        else:
             waiting.append((child, True))
-            waiting.extend((below, False) for below in _by_end(child, tree))
-            continue
-        words, _ = _own_words(child, chat_only=not speaks)
-        if words.text is not None:
-            return Said(words.text, f"child span {child.name}: {words.source}", words.cut)
         if not searched:
             waiting.extend((below, False) for below in _by_end(child, tree))
     return SILENCE

@@ -1,28 +1,31 @@
 """The agent's or the user's words inside a recorded value, whatever framework shaped it.
 
-:func:`agent_words` takes an output, :func:`user_words` an input. Both accept the value itself or its JSON,
+:func:`agent_words` takes an output, :func:`user_words` an input. Both take the value itself or its JSON,
 encoded more than once if need be, and look, in this order, for a conversation (see ``messages.py``), for the
-keys under which answers (questions) usually are, and for any text at all. Of a conversation only the last
-turn counts: what the assistant said after the user's last message, never an earlier answer. System prompts,
-tool output, tool calls and reasoning are nobody's words here.
+keys under which answers or questions usually are, and for any text at all, which comes as compact JSON.
+
+Of a conversation one turn counts. The agent's is the last one in which it spoke after the user's last
+message: an answer from an earlier round is not this call's. System prompts, tool output, tool calls and
+reasoning are nobody's words here; a block of ``<think>`` before the answer is reasoning too.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 import orjson
 
 from tracehooks.calls.messages import Turn, turns_of
 
-MAX_DEPTH = 10
+MAX_DEPTH = 12
 MAX_DECODINGS = 3
 
 ANSWER_KEYS = (
-    *("final_output", "final_answer", "final_result", "structured_response", "output", "output_text"),
-    *("answer", "reply", "replies", "response", "messages", "message", "chat_message", "choices"),
-    *("candidates", "generations", "content", "text", "result", "raw", "completion", "generated_text"),
-    *("return_values", "outputs", "update", "agent_response", "last_message"),
+    *("final_output", "final_answer", "final_result", "structured_response", "output_text", "output"),
+    *("answer", "reply", "replies", "response", "raw", "messages", "message", "chat_message", "choices"),
+    *("candidates", "generations", "content", "text", "result", "completion", "generated_text"),
+    *("return_values", "outputs", "update", "last_message"),
 )
 QUESTION_KEYS = (
     *("input", "question", "query", "messages", "message", "user_input", "user_message", "user_prompt"),
@@ -32,46 +35,66 @@ QUESTION_KEYS = (
 _REASONING = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What was found. ``known`` says that the shape was recognised, text or not; ``cut`` that it was cut.
+class Shape(IntEnum):
+    """How well the place of the words is known, text or not: the higher, the surer.
 
-    ``chat`` says that the text stood in a message, not in a bare value.
+    ``unknown``: nothing like an answer. ``json``: an object of some other shape, given whole. ``text``: a
+    text, or a key under which answers are. ``chat``: a message.
     """
 
+    UNKNOWN = 0
+    JSON = 1
+    TEXT = 2
+    CHAT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What was found. ``text`` is None when nobody spoke; ``cut`` says that the record was cut short."""
+
     text: str | None = None
-    known: bool = False
-    chat: bool = False
+    shape: Shape = Shape.UNKNOWN
     cut: bool = False
 
 
-NOTHING = Words()
+UNKNOWN = Words()
+SILENT = Words(shape=Shape.TEXT)
 
 
 def agent_words(value: Any) -> Words:
-    """What the agent said last in ``value``, an output. ``text`` is None when it said nothing."""
-    return _words(value, "assistant", ANSWER_KEYS)
+    """What the agent said last in ``value``, an output."""
+    return _words(value, _ANSWERS)
 
 
 def user_words(value: Any) -> Words:
-    """What the user said last in ``value``, an input. ``text`` is None when the user said nothing."""
-    return _words(value, "user", QUESTION_KEYS)
+    """What the user said last in ``value``, an input."""
+    return _words(value, _QUESTIONS)
 
 
 def decode(value: Any) -> tuple[Any, bool]:
-    """``value`` with JSON inside strings decoded, and whether it was JSON cut short by a length limit.
+    """``value`` with JSON inside strings decoded, and whether that JSON had been cut short.
 
-    A string that is not JSON is left as it is; so is JSON that is a mere number, true, false or null.
+    A string that is not JSON stays as it is; so does JSON that is a mere number, true, false or null.
     """
     for _ in range(MAX_DECODINGS):
-        if not isinstance(value, str) or not (head := value.lstrip()[:1]) or head not in '{["':
+        if not isinstance(value, str) or (head := value.lstrip()[:1]) not in _JSON_STARTS:
             return value, False
         try:
             value = orjson.loads(value)
         except ValueError:
-            part = _cut_json(value) if head in "{[" else None
+            part = cut_json(value) if head != '"' else None
             return (value, False) if part is None else (part, True)
     return value, False
+
+
+def cut_json(text: str) -> Any:
+    """What can be read of JSON that was cut short; None when ``text`` is no JSON at all."""
+    from pydantic_core import from_json
+
+    try:
+        return from_json(text, allow_partial="trailing-strings")
+    except ValueError:
+        return None
 
 
 def compact(value: Any) -> str | None:
@@ -81,92 +104,106 @@ def compact(value: Any) -> str | None:
     return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-def _words(value: Any, role: str, keys: tuple[str, ...]) -> Words:
-    value, cut = decode(value)
-    found = _find(value, role, keys, 0)
-    if found.text is None and not found.known and (rest := compact(value)) is not None:
-        found = Words(rest, known=True)
-    return Words(found.text, found.known, found.chat, cut) if cut else found
+_JSON_STARTS = frozenset('{["')
 
 
-def _find(value: Any, role: str, keys: tuple[str, ...], depth: int) -> Words:
-    if depth:
-        value, _ = decode(value)
-    if isinstance(value, str):
-        return Words(spoken(value), known=True)
-    if depth >= MAX_DEPTH:
-        return NOTHING
-    if isinstance(value, list | tuple):
-        return _in_list(value, role, keys, depth)
-    if isinstance(value, Mapping):
-        return _in_mapping(value, role, keys, depth)
-    return NOTHING
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Whose words are sought."""
 
+    role: str
+    keys: tuple[str, ...]
 
-def _in_list(items: Any, role: str, keys: tuple[str, ...], depth: int) -> Words:
-    if (turns := turns_of(items)) is not None:
-        return Words(_last(turns, role), known=True, chat=True)
-    if items and all(isinstance(item, str) for item in items):
-        return Words(spoken("\n".join(item for item in items if item.strip())), known=True)
-    found = [_find(item, role, keys, depth + 1) for item in items]
-    chats = [words for words in found if words.chat]
-    for words in reversed(chats):
-        if words.text is not None:
-            return words
-    if chats:
-        return chats[-1]
-    return found[0] if len(found) == 1 else NOTHING
+    def words(self, value: Any, depth: int) -> Words:
+        """The words in ``value``, already decoded."""
+        if isinstance(value, str):
+            return Words(spoken(value), Shape.TEXT)
+        if depth < MAX_DEPTH and isinstance(value, list | tuple):
+            return self._in_list(value, depth)
+        if depth < MAX_DEPTH and isinstance(value, Mapping):
+            return self._in_mapping(value, depth)
+        return UNKNOWN
 
+    def _below(self, value: Any, depth: int) -> Words:
+        return self.words(decode(value)[0], depth + 1)
 
-def _in_mapping(value: Mapping[str, Any], role: str, keys: tuple[str, ...], depth: int) -> Words:
-    if (turns := turns_of((value,))) is not None:
-        return Words(_last(turns, role), known=True, chat=True)
-    silent = NOTHING
-    for key in keys:
-        if key in value and (entry := value[key]) is not None:
-            words = _find(entry, role, keys, depth + 1)
-            if words.text is not None or words.chat:
-                return words
-            if isinstance(entry, list | tuple | Mapping) and not words.known:
-                words = Words(compact(entry), known=not entry)
-                if words.text is not None and role == "assistant":
+    def _in_list(self, items: list[Any] | tuple[Any, ...], depth: int) -> Words:
+        if (turns := turns_of(items)) is not None:
+            return Words(self._last(turns), Shape.CHAT)
+        if all(isinstance(item, str) for item in items):
+            return Words(spoken("\n".join(item for item in items if item.strip())), Shape.TEXT)
+        found = [self._below(item, depth) for item in items if not isinstance(item, str)]
+        if (chat := _last_chat(found)) is not None:
+            return chat
+        return found[0] if len(found) == len(items) == 1 else UNKNOWN
+
+    def _in_mapping(self, value: Mapping[str, Any], depth: int) -> Words:
+        if (turns := turns_of((value,))) is not None:
+            return Words(self._last(turns), Shape.CHAT)
+        best = UNKNOWN
+        for key in self.keys:
+            if key in value:
+                words = self._under(value[key], depth)
+                if words.text is not None or words.shape is Shape.CHAT:
                     return words
-            if words.known:
-                silent = words
-        elif key in value:
-            silent = Words(known=True)
-    if silent.known:
-        return silent
-    return _nested(value, role, keys, depth)
+                best = max(best, words, key=_surety)
+        return best if best.shape else self._elsewhere(value, depth)
+
+    def _under(self, entry: Any, depth: int) -> Words:
+        """The words in the entry of a usual key: whatever text it holds, if it has no shape that we know."""
+        if entry is None:
+            return SILENT
+        words = self._below(entry, depth)
+        if words.shape or not isinstance(entry, list | tuple | Mapping):
+            return words
+        return Words(compact(entry), Shape.JSON)
+
+    def _elsewhere(self, value: Mapping[str, Any], depth: int) -> Words:
+        """A conversation below any key, as ``{"agent": {"messages": []}}``; or the user's only text."""
+        found = [self._below(entry, depth) for entry in value.values() if not isinstance(entry, str)]
+        if (chat := _last_chat(found)) is not None:
+            return chat
+        texts = [entry for entry in value.values() if isinstance(entry, str) and entry.strip()]
+        return self._below(texts[0], depth) if self.role == "user" and len(texts) == 1 else UNKNOWN
+
+    def _last(self, turns: list[Turn]) -> str | None:
+        for turn in reversed(turns):
+            if turn.role == self.role and (text := spoken(turn.text)) is not None:
+                return text
+            if self.role == "assistant" and turn.role == "user" and turn.text:
+                return None
+        return None
 
 
-def _nested(value: Mapping[str, Any], role: str, keys: tuple[str, ...], depth: int) -> Words:
-    """What is said below any key: a graph's ``{"agent": {"messages": [...]}}``; or the only text there is."""
-    nested = [_find(entry, role, keys, depth + 1) for entry in value.values() if not isinstance(entry, str)]
-    if chats := [words for words in nested if words.chat]:
-        return next((words for words in reversed(chats) if words.text is not None), chats[-1])
-    texts = [entry for entry in value.values() if isinstance(entry, str) and entry.strip()]
-    return _find(texts[0], role, keys, depth + 1) if role == "user" and len(texts) == 1 else NOTHING
+_ANSWERS = _Side("assistant", ANSWER_KEYS)
+_QUESTIONS = _Side("user", QUESTION_KEYS)
 
 
-def _last(turns: list[Turn], role: str) -> str | None:
-    """The last text that ``role`` spoke; for the assistant, after the user's last message."""
-    for turn in reversed(turns):
-        if turn.role == role and (text := spoken(turn.text)) is not None:
-            return text
-        if role == "assistant" and turn.role == "user" and turn.text:
-            return None
-    return None
+def _words(value: Any, side: _Side) -> Words:
+    value, cut = decode(value)
+    found = side.words(value, 0)
+    if not found.shape and (whole := compact(value)) is not None:
+        found = Words(whole, Shape.JSON)
+    return replace(found, cut=True) if cut else found
+
+
+def _last_chat(found: list[Words]) -> Words | None:
+    chats = [words for words in found if words.shape is Shape.CHAT]
+    return next((words for words in reversed(chats) if words.text is not None), chats[-1] if chats else None)
+
+
+def _surety(words: Words) -> Shape:
+    return words.shape
 
 
 def spoken(text: str | None) -> str | None:
     """``text`` without a leading block of reasoning; None when nothing but white space is left."""
-    if text is None or not text.strip():
+    if text is None or not (head := text.lstrip()):
         return None
-    head = text.lstrip()
-    for opening, closing in _REASONING:
-        if head.startswith(opening) and closing in head:
-            return spoken(head.split(closing, 1)[1].lstrip())
+    if head[0] == "<":
+        for opening, closing in _REASONING:
+            if head.startswith(opening) and closing in head:
+                return spoken(head.split(closing, 1)[1].lstrip())
     return text
 
 
@@ -182,14 +219,3 @@ def _holds_text(value: Any, depth: int) -> bool:
 
 def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-def _cut_json(text: str) -> Any:
-    """What can be read of JSON that was cut short; None when ``text`` is no JSON at all."""
-    from pydantic_core import from_json
-
-    try:
-        part = from_json(text, allow_partial="trailing-strings")
-    except ValueError:
-        return None
-    return part or None

@@ -30,7 +30,7 @@ class TraceTree:
         """What ``span`` is; asked of the dialects once."""
         kind = self._kinds.get(span.span_id)
         if kind is None:
-            kind = self._kinds[span.span_id] = kind_of(span, span.scope)
+            kind = self._kinds[span.span_id] = kind_of(span.name, span.scope, span.attributes)
         return kind
 
     def children(self, span: SpanRecord) -> list[SpanRecord]:
@@ -68,7 +68,7 @@ class TraceTree:
             return not self._covered(span, (Kind.AGENT, Kind.INTERNAL))
         if kind is not Kind.ENTRY or self._covered(span, (Kind.AGENT, Kind.ENTRY, Kind.INTERNAL)):
             return False
-        return not any(self.kind(below) is Kind.AGENT for below in self.descendants(span))
+        return not any(self.kind(other) is Kind.AGENT for other in self.spans.values())
 
     def _covered(self, span: SpanRecord, kinds: tuple[Kind, ...]) -> bool:
         """Whether a span of ``kinds`` is above. Where spans are each other's ancestors, the first covers."""
