@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tracehooks.calls import SpanRecord, span_record
-from tracehooks.calls.dialects import DIALECTS
+from tracehooks.calls.dialects import is_known
 from tracehooks.calls.span import scope_of
 from tracehooks.errors import StoreError, TracehooksError
 from tracehooks.settings import Settings
@@ -97,10 +97,9 @@ class StoreSpanExporter(SpanExporter):
         logger.warning("%d spans are lost to the store: %s: %s", count, type(error).__name__, error)
 
 
-def is_agents_own(span: Any) -> bool:
+def is_agents_own(span: ReadableSpan) -> bool:
     """Whether some dialect knows this span as part of an agent's work."""
-    scope = scope_of(span)
-    return any(dialect.kind(span, scope) is not None for dialect in DIALECTS)
+    return is_known(scope_of(span), span.attributes or {})
 
 
 def fitted(span: SpanRecord) -> SpanRecord:

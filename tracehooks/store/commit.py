@@ -22,7 +22,9 @@ def commit(
     connection: Connection, records: Sequence[ScoreRecord], project: str, sinks: Sequence[str], now: int
 ) -> list[bool]:
     """Write ``records`` within the transaction of ``connection``; see :meth:`Scores.commit`."""
-    taken = [record.item is None or finish(connection, record.item, record.score) for record in records]
+    with_items = [(record.item, record.score) for record in records if record.item is not None]
+    finished = finish(connection, with_items)
+    taken = [record.item is None or (record.item.run_id, *record.item.key) in finished for record in records]
     ours = [record for record, yes in zip(records, taken, strict=True) if yes]
     calls = _missing_calls(connection, ours)
     rows = [score_row(record, record.call or calls.get(address(record)), project, now) for record in ours]

@@ -145,7 +145,10 @@ class Database:
 def _shrink_some(connection: Connection) -> bool:
     """Release some free pages. Returns whether there was anything to release."""
     before = connection.exec_driver_sql(FREE_PAGES).scalar()
-    connection.exec_driver_sql(RELEASE_PAGES).close()
+    cursor = connection.connection.cursor()
+    cursor.execute(RELEASE_PAGES)
+    cursor.fetchall()  # each step releases one page
+    cursor.close()
     return before != connection.exec_driver_sql(FREE_PAGES).scalar()
 
 

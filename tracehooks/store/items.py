@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Connection,
     Double,
     Text,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     func,
     select,
     table,
+    tuple_,
     update,
 )
 
@@ -49,6 +51,7 @@ KEY = ("run_id", "trace_id", "span_id", "score_name")
 IN_ORDER = (ITEMS.c.trace_id, ITEMS.c.span_id, ITEMS.c.score_name)
 PLANNED: dict[str, Any] = {"state": "planned", "owner": None, "claimable_at": 0}
 AT_ONCE = 5000
+HELD_AT_ONCE = 500
 
 
 class Items:
@@ -168,7 +171,8 @@ class Items:
         """Run ``statement`` on each item whose token still counts. Returns on how many."""
 
         def work(connection: Connection) -> int:
-            return sum(connection.execute(statement.where(*_held(item))).rowcount for item in items)
+            groups = chunks(items, HELD_AT_ONCE)
+            return sum(connection.execute(statement.where(_held(group))).rowcount for group in groups)
 
         return self._write(work) if items else 0
 
@@ -176,25 +180,30 @@ class Items:
         return self._database.write(Area.WORK, work)
 
 
-def finish(connection: Connection, item: WorkItem, score: Score) -> bool:
-    """Mark a claimed item done with the outcome of ``score``; False when its token no longer counts."""
-    statement = (
-        update(ITEMS)
-        .where(*_held(item))
-        .values(
-            state="done",
-            status=score.status.value,
-            reason_code=None if score.reason_code is None else score.reason_code.value,
-            owner=None,
-            claimable_at=None,
-        )
-    )
-    return connection.execute(statement).rowcount == 1
+def finish(connection: Connection, outcomes: Iterable[tuple[WorkItem, Score]]) -> set[tuple[str, ...]]:
+    """Mark claimed items done with the outcomes of their scores.
+
+    Returns the (run id, trace id, span id, score name) of those whose tokens still counted; the others stay.
+    """
+    groups: dict[tuple[Status, Reason | None], list[WorkItem]] = {}
+    for item, score in outcomes:
+        groups.setdefault((score.status, score.reason_code), []).append(item)
+    finished: set[tuple[str, ...]] = set()
+    for (status, reason), items in groups.items():
+        done = {"state": "done", "owner": None, "claimable_at": None}
+        done |= {"status": status.value, "reason_code": None if reason is None else reason.value}
+        for group in chunks(items, HELD_AT_ONCE):
+            statement = update(ITEMS).where(_held(group)).values(done)
+            rows = connection.execute(statement.returning(*(ITEMS.c[name] for name in KEY)))
+            finished.update(tuple(row) for row in rows)
+    return finished
 
 
-def _held(item: WorkItem) -> list[Any]:
-    key = [ITEMS.c[name] == getattr(item, name) for name in KEY]
-    return [*key, ITEMS.c.token == item.token, ITEMS.c.state == "claimed"]
+def _held(items: Sequence[WorkItem]) -> ColumnElement[bool]:
+    """The rows of ``items`` that are still claimed with the token that the item has."""
+    names = (*KEY, "token")
+    wanted = [tuple(getattr(item, name) for name in names) for item in items]
+    return and_(ITEMS.c.state == "claimed", tuple_(*(ITEMS.c[name] for name in names)).in_(wanted))
 
 
 def _row(run_id: str, item: WorkItem) -> dict[str, Any]:

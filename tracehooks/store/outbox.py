@@ -78,10 +78,14 @@ class Outbox:
 
         def work(connection: Connection) -> None:
             rows = _pending_rows(connection, sink, list(revisions))
-            for receipt in receipts:
-                row = rows.get(receipt.id)
-                if row is not None and row.revision == revisions[receipt.id]:
-                    _settle_one(connection, row, receipt, now)
+            said = {receipt.id: receipt for receipt in receipts}
+            outcomes: dict[tuple[Any, ...], list[str]] = {}
+            for score_id, row in rows.items():
+                if row.revision == revisions[score_id] and score_id in said:
+                    outcome = tuple(_outcome(said[score_id], row.attempts + 1, now).items())
+                    outcomes.setdefault(outcome, []).append(score_id)
+            for outcome, ids in outcomes.items():
+                _set(connection, sink, ids, dict(outcome))
 
         self._database.write(Area.WORK, work)
 
@@ -145,17 +149,21 @@ def _pending_rows(connection: Connection, sink: str, ids: Sequence[str]) -> dict
     return found
 
 
-def _settle_one(connection: Connection, row: Any, receipt: Receipt, now: int) -> None:
-    values: dict[str, Any] = {"attempts": row.attempts + 1, "owner": None, "updated_at": now}
-    values["error"] = None if receipt.accepted else optional_text(receipt.error)
+def _outcome(receipt: Receipt, attempts: int, now: int) -> dict[str, Any]:
+    """What a receipt, the one for the attempt of this number, makes of its row."""
+    values: dict[str, Any] = {"attempts": attempts, "owner": None, "updated_at": now, "error": None}
     if receipt.accepted:
-        values["state"] = "accepted"
-    elif not receipt.retry:
-        values["state"] = "dead"
-    else:
-        values["next_attempt"] = now + duration_micros(pause_after(row.attempts + 1))
-    statement = update(OUTBOX).where(OUTBOX.c.sink == row.sink, OUTBOX.c.score_id == row.score_id)
-    connection.execute(statement.values(values))
+        return values | {"state": "accepted"}
+    values["error"] = optional_text(receipt.error)
+    if not receipt.retry:
+        return values | {"state": "dead"}
+    return values | {"next_attempt": now + duration_micros(pause_after(attempts))}
+
+
+def _set(connection: Connection, sink: str, ids: Sequence[str], values: dict[str, Any]) -> None:
+    for chunk in chunks(ids, IDS_AT_ONCE):
+        statement = update(OUTBOX).where(OUTBOX.c.sink == sink, OUTBOX.c.score_id.in_(chunk))
+        connection.execute(statement.values(values))
 
 
 def pause_after(attempts: int) -> timedelta:

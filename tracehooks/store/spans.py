@@ -131,7 +131,7 @@ def _row(span: SpanRecord, resources: dict[str, str], now: int) -> dict[str, Any
 
 def _may_be_call(span: SpanRecord) -> bool:
     try:
-        return kind_of(span, span.scope) in CALLS_COME_FROM
+        return kind_of(span.name, span.scope, span.attributes) in CALLS_COME_FROM
     except Exception:
         # an attribute of an unheard-of type; making the calls will say so
         return True
