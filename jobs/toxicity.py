@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tracehooks.gate import Ruling, rule_on_rate
@@ -85,17 +85,27 @@ class ToxicityNight:
         plan = self._plan(resolved)
         run = self.store.runs.open(JOB, *resolved.window, plan=plan)
         run = self.store.runs.update(run.id, state="running", owner=self.owner, plan=plan)
-        self.store.items.keep_only(run.id, self.scorer.name)
-        self.store.items.reopen_unscored(run.id)
-        planner = self._planner(resolved)
-        found = planner.discover(resolved.window, now, run)
-        planner.write(run, found)
-        return self._finish(run, found, self._work(run))
+        return self._from_the_start(run, resolved, now)
 
     def resume(self, run: RunRecord) -> RunRecord:
         """Finish a run that was cut short: judge what it planned and has no result for."""
+        if not run.counts:  # cut short while it was planning
+            lookback = timedelta(seconds=run.plan["lookback_seconds"])
+            resolved = ResolvedWindow(Window(run.window_start, run.window_end), lookback=lookback)
+            return self._from_the_start(run, resolved, self.clock())
         self.store.runs.update(run.id, state="running", owner=self.owner)
         return self._finish(run, None, self._work(run))
+
+    def _from_the_start(self, run: RunRecord, resolved: ResolvedWindow, now: datetime) -> RunRecord:
+        self.store.items.keep_only(run.id, self.scorer.name)
+        self.store.items.reopen(run.id, scored=self.rescore)
+        planner = self._planner(resolved)
+        found = planner.discover(resolved.window, now, run)
+        planner.write(run, found)
+        # a run with counts is fully planned: from here on it can be resumed
+        report = {**run.report, "late": found.late}
+        run = self.store.runs.update(run.id, counts=found.counts(), report=report)
+        return self._finish(run, found, self._work(run))
 
     def _plan(self, resolved: ResolvedWindow) -> dict[str, Any]:
         """What one must know to read the run's figures later."""
@@ -155,7 +165,7 @@ class ToxicityNight:
         if tally.stopped:
             reasons = (*reasons, f"judge: stopped after too many answers were {tally.stopped}")
         left = self.store.items.remaining(run.id)
-        counts = {**(found.counts() if found else run.counts), **self._outcomes(run.id, left)}
+        counts = {**run.counts, **self._outcomes(run.id, left)}
         self.store.runs.update(
             run.id,
             state="skipped" if self._samples_nothing() else _state(tally, left),
@@ -164,7 +174,7 @@ class ToxicityNight:
             counts=counts,
             report={
                 **assessment.as_dict(),
-                "late": found.late if found else run.report.get("late", 0),
+                "late": run.report.get("late", 0),
                 "left": left,
                 "pass": _pass_report(tally),
             },

@@ -122,6 +122,18 @@ def test_rescoring_updates_in_place_with_a_revision(store: Store) -> None:
     _adds_up(run)
 
 
+def test_rescoring_the_same_window_judges_it_again(store: Store) -> None:
+    """It is the same run, with a new revision of each score."""
+    fill(store, [RUDE, POLITE])
+    first = _night(store, Words(toxic=0.2)).run()
+    scorer = Words(toxic=0.7)
+    again = _night(store, scorer, rescore=True).run()
+    assert again.id == first.id
+    assert len(scorer.asked) == 2
+    assert [score.revision for score in store.scores.of_trace(trace_id(0))] == [2]
+    _adds_up(again)
+
+
 def test_a_new_version_alone_does_not_make_a_second_score(store: Store) -> None:
     """Judging again is explicit."""
     fill(store, [RUDE])

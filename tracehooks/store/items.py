@@ -111,10 +111,11 @@ class Items:
         statement = update(ITEMS).where(ITEMS.c.owner == owner, ITEMS.c.state == "claimed").values(PLANNED)
         return self._write(lambda connection: connection.execute(statement).rowcount)
 
-    def reopen_unscored(self, run_id: str) -> int:
-        """Put the run's unscored items up again. Returns how many."""
-        unscored = and_(ITEMS.c.state == "done", ITEMS.c.status == Status.UNSCORED.value)
-        statement = update(ITEMS).where(ITEMS.c.run_id == run_id, unscored)
+    def reopen(self, run_id: str, *, scored: bool = False) -> int:
+        """Put the run's unscored items up again, with ``scored`` all that are done. Returns how many."""
+        done = ITEMS.c.state == "done"
+        chosen = done if scored else and_(done, ITEMS.c.status == Status.UNSCORED.value)
+        statement = update(ITEMS).where(ITEMS.c.run_id == run_id, chosen)
         statement = statement.values(**PLANNED, status=None, reason_code=None)
         return self._write(lambda connection: connection.execute(statement).rowcount)
 
