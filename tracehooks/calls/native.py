@@ -14,7 +14,7 @@ import orjson
 
 from tracehooks.calls.dialect import Attributes, Dialect, Kind, Passage, Passages
 from tracehooks.calls.span import SpanRecord
-from tracehooks.calls.text import cut_json
+from tracehooks.calls.text import agent_words, cut_json
 
 SCOPE = "tracehooks"
 KIND = "tracehooks.kind"
@@ -52,6 +52,9 @@ def _passage(name: str, value: Any) -> Passage:
     if isinstance(value, dict) and value.get("truncated") is True and isinstance(value.get("preview"), str):
         preview = value["preview"]
         return Passage(name, (cut_json(preview) if preview[:1] == '"' else None) or preview, cut=True)
+    if isinstance(value, str) and value[:1] in "[{" and not agent_words(value).shape:
+        # "[1, 2]": what was said looks like JSON, and is not the JSON of anything else.
+        value = {"role": "assistant" if name == OUTPUT else "user", "content": value}
     return Passage(name, value)
 
 

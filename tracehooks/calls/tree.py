@@ -72,10 +72,10 @@ class TraceTree:
 
     def _covered(self, span: SpanRecord, kinds: tuple[Kind, ...]) -> bool:
         """Whether a span of ``kinds`` is above. Where spans are each other's ancestors, the first covers."""
-        for above in self.ancestors(span):
-            if self.kind(above) in kinds:
-                return not (self._circular(span, above) and _order(span) < _order(above))
-        return False
+        return any(
+            self.kind(above) in kinds and not (_order(span) < _order(above) and self._circular(span, above))
+            for above in self.ancestors(span)
+        )
 
     def _circular(self, span: SpanRecord, above: SpanRecord) -> bool:
         return any(upper.span_id == span.span_id for upper in self.ancestors(above))
