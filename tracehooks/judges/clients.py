@@ -1,9 +1,9 @@
-"""One client for each event loop: a connection belongs to the loop that opened it."""
+"""Clients for requests: each event loop has its own, and each request in flight has one to itself."""
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Generic, Protocol, TypeVar
 
 
@@ -18,52 +18,79 @@ class Closeable(Protocol):
 Client = TypeVar("Client", bound=Closeable)
 
 
-@dataclass(frozen=True, slots=True)
 class PerLoop(Generic[Client]):
-    """What belongs to one event loop: its client, and the slots that bound its requests in flight."""
+    """The clients of one event loop: as many as requests were ever in flight at once, at most ``slots``.
 
-    client: Client
-    slots: asyncio.Semaphore
-    keeper: AsyncGenerator[None]
+    A client for each, because the connection pool of the HTTP client looks through all its connections at
+    every request: at 200 in flight that costs more than the request itself.
+    """
+
+    def __init__(self, make: Callable[[], Client], slots: int) -> None:
+        self._make = make
+        self._slots = asyncio.Semaphore(slots)
+        self._idle: list[Client] = []
+        self._all: list[Client] = []
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[Client]:
+        """A client for one request, as soon as one is free."""
+        async with self._slots:
+            client = self._idle.pop() if self._idle else self._another()
+            try:
+                yield client
+            finally:
+                self._idle.append(client)
+
+    async def aclose(self) -> None:
+        """Close all of them."""
+        clients, self._all, self._idle = self._all, [], []
+        for client in clients:
+            await client.close()
+
+    def _another(self) -> Client:
+        client = self._make()
+        self._all.append(client)
+        return client
 
 
 class LoopClients(Generic[Client]):
-    """Makes a client when a loop first needs one, and closes it when that loop ends.
+    """The clients of a judge. What a loop opened is closed when that loop ends.
 
-    Threads may each run their own loop. ``slots`` bounds the requests in flight on each of them.
+    Threads may each run a loop of their own. ``slots`` bounds the requests in flight on each of them.
     """
 
     def __init__(self, make: Callable[[], Client], slots: int) -> None:
         self._make = make
         self._slots = slots
         self._lock = threading.Lock()
-        self._of: dict[asyncio.AbstractEventLoop, PerLoop[Client]] = {}
+        self._of: dict[asyncio.AbstractEventLoop, tuple[PerLoop[Client], AsyncGenerator[None]]] = {}
 
     async def here(self) -> PerLoop[Client]:
-        """The client and slots of the running loop."""
+        """The clients of the running loop."""
         loop = asyncio.get_running_loop()
         found = self._of.get(loop)
-        if found is None:
-            client = self._make()
-            found = PerLoop(client, asyncio.Semaphore(self._slots), self._kept(loop, client))
-            with self._lock:
-                for old in [old for old in self._of if old.is_closed()]:
-                    del self._of[old]
-                self._of[loop] = found
-            await anext(found.keeper)
-        return found
+        if found is not None:
+            return found[0]
+        clients = PerLoop(self._make, self._slots)
+        keeper = self._kept(loop, clients)
+        with self._lock:
+            for old in [old for old in self._of if old.is_closed()]:
+                del self._of[old]
+            self._of[loop] = clients, keeper
+        await anext(keeper)
+        return clients
 
     async def aclose(self) -> None:
-        """Close the running loop's client. Those of other loops are closed when their loops end."""
-        found = self._of.pop(asyncio.get_running_loop(), None)
+        """Close the running loop's clients. Those of other loops are closed when their loops end."""
+        found = self._of.get(asyncio.get_running_loop())
         if found is not None:
-            await found.keeper.aclose()
+            await found[1].aclose()
 
-    async def _kept(self, loop: asyncio.AbstractEventLoop, client: Client) -> AsyncGenerator[None]:
+    async def _kept(self, loop: asyncio.AbstractEventLoop, clients: PerLoop[Client]) -> AsyncGenerator[None]:
         # A loop closes its unfinished async generators when it ends (asyncio.run, Runner, pytest plugins):
         # the one moment at which connections nobody closed can still be closed cleanly.
         try:
             yield
         finally:
             self._of.pop(loop, None)
-            await client.close()
+            await clients.aclose()

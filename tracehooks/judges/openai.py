@@ -1,6 +1,7 @@
 """OpenAIJudge: the chat completions of any OpenAI-compatible server as the judge."""
 
 import asyncio
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,8 @@ from tracehooks.protocols import Usage
 from tracehooks.records import Reason
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
     from openai import AsyncOpenAI
     from pydantic import SecretStr
@@ -68,12 +71,13 @@ class OpenAIJudge(BaseJudge):
         self._key = _secret(api_key)
         self._form = RequestForm(self.model, temperature)
         self._clients = LoopClients(self._client, self.concurrency)
+        self._certificates: ssl.SSLContext | None = None
 
     def __repr__(self) -> str:
         return f"OpenAIJudge(model={self.model!r}, base_url={self.base_url!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_clients"}
+        return {**self.__dict__, "_clients": None, "_certificates": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -115,8 +119,8 @@ class OpenAIJudge(BaseJudge):
             sent += 1
             body = self._form.body(messages, schema)
             try:
-                async with here.slots:
-                    completion = await self._send(here.client, body)
+                async with here.slot() as client:
+                    completion = await self._send(client, body)
                 return replace(completion, attempts=sent)
             except _FormRefused:
                 continue
@@ -172,13 +176,31 @@ class OpenAIJudge(BaseJudge):
         return completion_of(reply)
 
     def _client(self) -> "AsyncOpenAI":
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
 
         key = self._key.get_secret_value() if self._key else _environment_key()
         if not key and (self.base_url or _environment_url()):
             key = "none"  # servers of one's own often want no key; the client insists on one
         # Retries and the time limit are ours: the client's limit would start anew with every chunk.
-        return AsyncOpenAI(api_key=key or None, base_url=self.base_url, max_retries=0, timeout=None)
+        try:
+            return AsyncOpenAI(
+                api_key=key or None,
+                base_url=self.base_url,
+                max_retries=0,
+                timeout=None,
+                http_client=DefaultAsyncHttpxClient(verify=self._trust(), timeout=None),
+            )
+        except OpenAIError as error:
+            detail = f"the request was not sent: {self._scrubbed(str(error))}"
+            raise CompletionFailed(Reason.REJECTED, detail, attempts=0) from None
+
+    def _trust(self) -> "ssl.SSLContext":
+        """The certificates trusted. Reading them takes 40 ms, so all clients share them."""
+        if self._certificates is None:
+            import httpx2
+
+            self._certificates = httpx2.create_ssl_context()
+        return self._certificates
 
     def _scrubbed(self, text: str) -> str:
         key = self._key.get_secret_value() if self._key else _environment_key()
@@ -233,6 +255,10 @@ def _decoded(response: "httpx2.Response") -> Any:
     try:
         return orjson.loads(response.content)
     except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(response.content)  # takes a lone surrogate, which orjson does not
+    except (ValueError, RecursionError):
         return None
 
 

@@ -1,4 +1,4 @@
-"""What every judged scorer shares: it never raises, runs on bare texts too, and its score says how it came."""
+"""What judged scorers share: they never raise, run on bare texts too, and their scores say how they came."""
 
 import asyncio
 import hashlib
