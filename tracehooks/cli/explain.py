@@ -60,7 +60,7 @@ def normalised(text: str) -> str:
             f"{text!r} is no trace id: these are 32 hex digits; `tracehooks traces` lists them"
         )
     if plain != text.strip():
-        output.say(f"looking for {plain}: trace ids are written in lower case and without dashes")
+        output.say(f"tracehooks: looking for {plain}: trace ids are written in lower case and without dashes")
     return plain
 
 

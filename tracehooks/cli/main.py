@@ -97,7 +97,7 @@ def _usage(fault: Any) -> str:
 
 def _complain(words: Sequence[str], code: int, message: str) -> int:
     """One sentence to people, and the same as a document where a program reads."""
-    output.say(message, style="red" if code == USAGE else "yellow")
+    output.say(f"tracehooks: {message}", style="red" if code == USAGE else "yellow")
     if "--json" in words:
         output.show_json({"error": message, "exit_code": code})
     return code

@@ -1,9 +1,10 @@
 """Running a job in front of somebody: progress, interruption, and the report at the end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracehooks.cli import output
+from tracehooks.cli.options import NIGHTLY
 from tracehooks.cli.progress import progress
 from tracehooks.cli.signals import Interrupted
 from tracehooks.errors import ConfigurationError
@@ -15,7 +16,8 @@ from tracehooks.scoring.coordinator import this_owner
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 
-DROPPED = 1
+DROPPED, UNDECIDED = 1, 3
+BY_WEIGHT = (1, 3, 0)  # fail before undecided before pass
 
 
 def settings_with(settings: Settings, *, window: str | None) -> Settings:
@@ -73,11 +75,29 @@ def _put_away(store: Store, owner: str, hint: str) -> str:
 
 def conclude(report: RunReport, *, strict: bool, as_json: bool) -> int:
     """Print the report; returns the exit code, that of the verdict unless ``strict`` finds spans lost."""
+    code = _strict_code(report, strict=strict)
     if as_json:
-        output.show_json(run_dict(report))
+        output.show_json({**run_dict(report), "exit_code": code})
     else:
         output.show(run_renderable(report))
-    if strict and report.dropped and report.exit_code == 0:
-        output.say(f"--strict: {report.dropped:,} spans were lost before they reached the store", style="red")
-        return DROPPED
-    return report.exit_code
+    return code
+
+
+def conclude_nightly(reports: Sequence[RunReport], *, strict: bool, as_json: bool) -> int:
+    """Print the reports of all jobs; returns the code of their combined verdict."""
+    codes = [_strict_code(report, strict=strict) for report in reports]
+    code = next((each for each in BY_WEIGHT if each in codes), UNDECIDED)
+    if as_json:
+        runs = [run_dict(report) for report in reports]
+        output.show_json({"job": NIGHTLY, "exit_code": code, "runs": runs})
+    else:
+        for report in reports:
+            output.show(run_renderable(report))
+    return code
+
+
+def _strict_code(report: RunReport, *, strict: bool) -> int:
+    if not (strict and report.dropped and report.exit_code == 0):
+        return report.exit_code
+    output.say(f"--strict: {report.dropped:,} spans were lost before they reached the store", style="red")
+    return DROPPED

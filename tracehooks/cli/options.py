@@ -20,7 +20,7 @@ FromOption = Annotated[
         "--from",
         "--since",
         metavar="TIME",
-        help="Calls from here on: 2026-11-30, 2026-11-30T02:00Z, or 24h ago.",
+        help="Calls from here on: 2026-11-30, 2026-11-30T02:00Z, or 24h for so long ago.",
     ),
 ]
 ToOption = Annotated[
@@ -33,14 +33,15 @@ RunArgument = Annotated[
 ]
 
 JOBS = ("toxicity",)
+NIGHTLY = "nightly"
 
 
 def jobs_named(name: str) -> tuple[str, ...]:
     """The jobs that ``name`` stands for. Raises ConfigurationError for one that does not exist."""
-    if name == "nightly":
+    if name == NIGHTLY:
         return JOBS
     if name not in JOBS:
-        raise ConfigurationError(f"there is no job {name!r}; known are {', '.join((*JOBS, 'nightly'))}")
+        raise ConfigurationError(f"there is no job {name!r}; known are {', '.join((*JOBS, NIGHTLY))}")
     return (name,)
 
 

@@ -10,45 +10,55 @@ import os
 import sys
 from collections.abc import Mapping, Set
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from tracehooks.errors import TracehooksError
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
 PIPE_WIDTH = 100
 
 
-def console(stream: TextIO | None) -> "Console":
-    """A rich console on ``stream``: its width is the terminal's, ``COLUMNS``, or 100 for anything else."""
-    from rich.console import Console
-
-    stream = stream or io.StringIO()
-    known = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
-    return Console(
-        file=stream,
-        width=None if known else PIPE_WIDTH,
-        color_system=None if os.environ.get("NO_COLOR") else "auto",
-        highlight=False,
-        emoji=False,
-        markup=False,
-    )
-
-
-def width() -> int:
-    """How many columns a report has."""
-    return console(sys.stdout).width
+def width(stream: TextIO | None = None) -> int:
+    """How many columns a report has: ``COLUMNS``, else the terminal's, else 100."""
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdigit() and int(stated):
+        return int(stated)
+    try:
+        return os.get_terminal_size((stream or sys.stdout).fileno()).columns or PIPE_WIDTH
+    except (OSError, ValueError, AttributeError):
+        return PIPE_WIDTH
 
 
 def show(renderable: "RenderableType") -> None:
     """Print a report to standard output."""
-    made = console(sys.stdout)
+    write(_rendered(renderable, sys.stdout))
+
+
+def _rendered(renderable: "RenderableType", stream: TextIO | None, **options: Any) -> str:
+    """What to write to ``stream``; rich itself never gets hold of it, for it exits when a pipe is closed."""
+    from rich.console import Console
+
+    made = Console(
+        file=io.StringIO(),
+        width=width(stream),
+        force_terminal=stream is not None and stream.isatty(),
+        color_system=color_system(),
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
     with made.capture() as captured:
         # commands to be copied may be longer than the width; the terminal wraps them without a break
-        made.print(renderable, crop=False)
+        made.print(renderable, crop=False, **options)
     # cells are padded to their width, which nobody wants in a log
-    write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+    return "".join(line.rstrip() + "\n" for line in captured.get().splitlines())
+
+
+def color_system() -> Literal["auto"] | None:
+    """No codes at all with NO_COLOR set, not even bold ones; else what the terminal can do."""
+    return None if os.environ.get("NO_COLOR") else "auto"
 
 
 def show_json(value: Any) -> None:
@@ -63,7 +73,8 @@ def say(message: str, style: str = "") -> None:
     if sys.stderr is None:
         return
     try:
-        console(sys.stderr).print(Text(message, style=style), soft_wrap=True)
+        sys.stderr.write(_rendered(Text(message, style=style), sys.stderr, soft_wrap=True))
+        sys.stderr.flush()
     except OSError:  # nobody listens
         _discard(sys.stderr)
 

@@ -15,6 +15,7 @@ def progress(what: str) -> Iterator[Report]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None
         return
+    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -42,7 +43,7 @@ def progress(what: str) -> Iterator[Report]:
         Rate(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    console = output.console(sys.stderr)
+    console = Console(file=sys.stderr, color_system=output.color_system())
     with Progress(*columns, console=console, transient=True, expand=console.width < 100) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -6,7 +6,7 @@ from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
-from tracehooks.scoring.coordinator import is_dead
+from tracehooks.reports.standing import DONE, at_work
 from tracehooks.store import RunRecord, Store
 
 app = verb_app()
@@ -22,7 +22,7 @@ def resume(run: RunArgument = None, config: ConfigOption = None, as_json: JsonOp
     settings = read_settings(config)
     with reading(settings) as store:
         found = store.runs.get(run) if run else _unfinished(store)
-        if found is None or found.state == "finished":
+        if found is None or found.state in DONE:
             return _nothing(found, as_json=as_json)
         if at_work(found):
             raise ConfigurationError(f"run {found.id} is being worked on by {found.owner}; wait for it")
@@ -31,19 +31,14 @@ def resume(run: RunArgument = None, config: ConfigOption = None, as_json: JsonOp
     return conclude(report, strict=False, as_json=as_json)
 
 
-def at_work(run: RunRecord) -> bool:
-    """Whether a process that is alive, as far as one can tell, works on the run."""
-    return run.state == "running" and run.owner is not None and not is_dead(run.owner)
-
-
 def _unfinished(store: Store) -> RunRecord | None:
     """The latest run that is not finished and that nobody works on; else one that somebody works on."""
-    runs = [run for run in store.runs.list(limit=1000) if run.state != "finished"]
+    runs = [run for run in store.runs.list(limit=1000) if run.state not in DONE]
     return next((run for run in runs if not at_work(run)), next(iter(runs), None))
 
 
 def _nothing(run: RunRecord | None, *, as_json: bool) -> int:
-    what = f"run {run.id} is finished" if run else "every run is finished"
+    what = f"run {run.id} is finished" if run else "there is no unfinished run"
     if as_json:
         output.show_json({"resumed": None, "message": f"nothing to resume: {what}"})
     else:

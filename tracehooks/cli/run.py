@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from tracehooks.cli.night import conclude, settings_with, work_night
+from tracehooks.cli.night import conclude, conclude_nightly, settings_with, work_night
 from tracehooks.cli.options import (
+    NIGHTLY,
     ConfigOption,
     FromOption,
     JobArgument,
@@ -51,7 +52,7 @@ def run(
     A second run of the same window judges only what has no score yet. Ctrl-C loses nothing: `tracehooks
     resume` goes on. The exit code is the verdict's: 0 pass, 1 fail, 3 could not decide.
     """
-    jobs_named(job)
+    jobs_named(job)  # each job has a driver of its own; so far there is one
     settings = settings_with(read_settings(config), window=window)
     now = datetime.now(UTC)
     since, until = time_option(start, now), time_option(end, now)
@@ -64,4 +65,6 @@ def run(
             rescore=rescore,
             allow_empty=allow_empty,
         )
+    if job == NIGHTLY:
+        return conclude_nightly([report], strict=strict, as_json=as_json)
     return conclude(report, strict=strict, as_json=as_json)

@@ -31,7 +31,9 @@ def scores(
     ] = None,
     start: FromOption = None,
     end: ToOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="So many at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="So many at most.")
+    ] = 20,
     after: Annotated[
         str | None,
         typer.Option("--after", metavar="CURSOR", help="The next page: the cursor that the last ended with."),

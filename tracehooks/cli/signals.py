@@ -25,7 +25,9 @@ def termination_as_interrupt() -> Iterator[EndedBy]:
 
     def interrupt(_signal: int, _frame: Any) -> None:
         ended_by.sigterm = True
-        signal.raise_signal(signal.SIGINT)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a shell starts what runs in its background
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)  # an event loop has its own way of stopping for it
 
     try:
         before = signal.signal(signal.SIGTERM, interrupt)

@@ -26,7 +26,7 @@ StatusOption = Annotated[
         "--status", metavar="STATUS", help="scored, unscored, skipped, or none for no score at all."
     ),
 ]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="So many at most.")]
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="So many at most.")]
 AfterOption = Annotated[
     str | None,
     typer.Option("--after", metavar="CURSOR", help="The next page: the cursor that the last ended with."),

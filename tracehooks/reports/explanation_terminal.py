@@ -57,11 +57,7 @@ def _where(call: AgentCall) -> str:
 def _answer(answer: Answer, call: CallAnswers, hint: str) -> list[RenderableType]:
     style = STYLES.get(answer.outcome, "yellow") or "bold"
     head = Text.assemble((answer.score_name, "bold"), "  ", (verdict(answer), style))
-    known = labelled([Fact("why", why(answer)), *facts(answer, call)])
-    parts: list[RenderableType] = [head, known]
     step = next_step(answer, call, hint)
-    if step is not None:
-        parts.append(labelled([Fact("next", step.purpose)]))
-        if step.command:
-            parts.append(command(step.command, 4))
-    return parts
+    ahead = [Fact("next", step.purpose)] if step else []
+    known = labelled([Fact("why", why(answer)), *facts(answer, call), *ahead])
+    return [head, known, command(step.command, 4)] if step and step.command else [head, known]

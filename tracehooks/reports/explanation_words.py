@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from tracehooks.records import Reason
 from tracehooks.reports.explanation import Answer, CallAnswers, Explanation, Outcome, Unseen
 from tracehooks.reports.run_words import Fact, Step, again
+from tracehooks.reports.standing import at_work, mark, state
 from tracehooks.reports.wording import (
     count,
     instant,
@@ -110,8 +111,19 @@ def _why_planned(answer: Answer) -> str:
     run, item = answer.run, answer.item
     assert run is not None
     assert item is not None
-    held = "being judged now" if item.state == "claimed" and run.state == "running" else "not judged yet"
-    return f"drawn into the run, {held}; the run is {run.state.replace('_', ' ')}"
+    held = "being judged now" if item.state == "claimed" and at_work(run) else "not judged yet"
+    return f"drawn into the run, {held}: {_RUN_IS[state(run)]}"
+
+
+_RUN_IS: Mapping[str, str] = {
+    "running": "the run is under way",
+    "died": "the run's process is gone",
+    "interrupted": "the run was interrupted",
+    "failed": "the run failed",
+    "timed_out": "the run ran out of time",
+    "finished": "the run has left it",
+    "skipped": "the run was skipped",
+}
 
 
 def _why_sampled_out(answer: Answer) -> str:
@@ -232,7 +244,7 @@ def _provenance(score: StoredScore) -> str:
 
 
 def _run(run: RunRecord) -> str:
-    return str(run.verdict or run.state).replace("_", " ")
+    return mark(run).lower()
 
 
 def _revision(row: StoredScore) -> str:

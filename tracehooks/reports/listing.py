@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tracehooks.records import AgentCall
-from tracehooks.reports.run_words import headline, mark
+from tracehooks.reports.standing import headline, mark
 from tracehooks.reports.terminal import STYLES, UNKNOWN, cell, table
 from tracehooks.reports.wording import excerpt, moment, number
 from tracehooks.store import RunRecord, StoredScore
@@ -19,39 +19,31 @@ RUN_DIGITS = 8
 WIDE = 90
 TEXT_LENGTH = 200
 
-Column = tuple[str, int | None]
+Column = tuple[str, int]
 Scores = Mapping[tuple[str, str], Sequence[StoredScore]]
 
 
 def traces_table(calls: Sequence[AgentCall], scores: Scores, width: int) -> Table:
     """Calls, newest first as they come: when, which, who, what was asked and said, and the scores."""
     wide = width >= WIDE
-    columns: list[Column] = [("time", 16 if wide else 11), ("trace", TRACE_DIGITS), ("agent", None)]
-    columns += [("asked", None), ("said", None)] if wide else [("said", None)]
-    made = table(*columns, ("scores", None))
+    about: list[Column] = [("agent", 20), ("asked", -1)] if wide else []
+    made = table(("time", 16), ("trace", TRACE_DIGITS), *about, ("said", -2), ("scores", 30 if wide else 14))
     for call in calls:
+        row = [cell(_time(call.start, wide), "dim"), cell(call.trace_id[:TRACE_DIGITS], "cyan")]
+        row += [cell(call.name), cell(excerpt(call.input or "", TEXT_LENGTH))] if wide else []
         found = scores.get((call.trace_id, call.span_id), ())
-        row = [
-            cell(_time(call.start, wide), "dim"),
-            cell(call.trace_id[:TRACE_DIGITS], "cyan"),
-            cell(call.name),
-        ]
-        if wide:
-            row.append(cell(excerpt(call.input or "", TEXT_LENGTH)))
-        row += [cell(excerpt(call.output or "", TEXT_LENGTH)), score_marks(found)]
-        made.add_row(*row)
+        made.add_row(*row, cell(excerpt(call.output or "", TEXT_LENGTH)), score_marks(found, wide))
     return made
 
 
 def scores_table(scores: Sequence[StoredScore], width: int) -> Table:
     """Scores: of which call, its value or why there is none, and what the scorer remarked."""
     wide = width >= WIDE
-    columns: list[Column] = [("time", 16 if wide else 11), ("trace", TRACE_DIGITS)]
-    columns += [("agent", None)] if wide else []
-    made = table(*columns, ("score", None), ("value", None), ("comment", None))
+    about: list[Column] = [("time", 16), ("agent", 20)] if wide else []
+    made = table(*about, ("trace", TRACE_DIGITS), ("score", 18), ("value", 16), ("comment", -1))
     for score in scores:
-        row = [cell(_time(score.call_start, wide), "dim"), cell(score.trace_id[:TRACE_DIGITS], "cyan")]
-        row += [cell(score.call_name)] if wide else []
+        row = [cell(_time(score.call_start, wide), "dim"), cell(score.call_name)] if wide else []
+        row.append(cell(score.trace_id[:TRACE_DIGITS], "cyan"))
         remark = cell(excerpt(score.comment, TEXT_LENGTH))
         made.add_row(*row, cell(score.name), cell(value_or_reason(score), STYLES[score.status]), remark)
     return made
@@ -60,24 +52,29 @@ def scores_table(scores: Sequence[StoredScore], width: int) -> Table:
 def runs_table(runs: Sequence[RunRecord], width: int) -> Table:
     """Runs: when, which, how they ended, and why."""
     wide = width >= WIDE
-    made = table(
-        ("started", 16 if wide else 11), ("run", RUN_DIGITS), ("job", None), ("verdict", None), ("why", None)
-    )
+    job: list[Column] = [("job", 12)] if wide else []
+    made = table(("started", 16), ("run", RUN_DIGITS), *job, ("verdict", 12), ("why", -1))
     for run in runs:
         word = mark(run)
         made.add_row(
             cell(_time(run.started, wide), "dim"),
             cell(run.id[:RUN_DIGITS], "cyan"),
-            cell(run.job),
+            *([cell(run.job)] if wide else []),
             cell(word, STYLES.get(word, UNKNOWN)),
             cell(headline(run)),
         )
     return made
 
 
-def score_marks(scores: Sequence[StoredScore]) -> Text:
-    """The scores of one call, one after the other."""
-    marks = [Text(f"{score.name} {value_or_reason(score)}", style=STYLES[score.status]) for score in scores]
+def score_marks(scores: Sequence[StoredScore], named: bool = True) -> Text:
+    """The scores of one call, one after the other, with or without their names."""
+    marks = [
+        Text(
+            f"{score.name} {value_or_reason(score)}" if named else value_or_reason(score),
+            STYLES[score.status],
+        )
+        for score in scores
+    ]
     return Text(", ").join(marks) if marks else Text("–", style="dim")
 
 

@@ -17,7 +17,7 @@ def preview_renderable(job: str, preview: Preview, *, hint: str = "") -> Rendera
     found = [Fact("window", window)]
     if preview.note:
         found.append(Fact("note", plain(preview.note)))
-    found += [Fact("scorer", _scorer(preview)), discovered_fact(Counts.from_mapping(preview.counts))]
+    found += [Fact("scorer", _scorer(preview)), discovered_fact(Counts.named(preview.counts))]
     step = Step(f"tracehooks run {job}{hint}", "nothing was written; to do it:")
     return Group(heading("PLAN", _sentence(job, preview)), "", labelled(found), *steps("Next", [step]))
 

@@ -5,55 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from tracehooks.gate import EXIT_CODES
-from tracehooks.records import AgentCall, TraceRef
+from tracehooks.records import AgentCall, Reason, TraceRef
+from tracehooks.reports import standing
 from tracehooks.reports.wording import excerpt
 from tracehooks.store import RunRecord, Store
 
 TEXT_LENGTH = 240
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorstCall:
-    """One call that a report names. ``text`` is the beginning of what the agent said; None when pruned."""
-
-    trace_id: str
-    span_id: str
-    value: float | str | None
-    band: str | None
-    comment: str
-    name: str = ""
-    text: str | None = None
-    start: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunReport:
-    """A run to be shown, finished or not. ``dropped`` counts spans that were lost on the way.
-
-    ``hint`` goes behind each command that the report suggests, such as `` --config FILE``.
-    """
-
-    run: RunRecord
-    worst: tuple[WorstCall, ...] = ()
-    dropped: int = 0
-    trace_digits: int = 12
-    hint: str = ""
-
-    @property
-    def exit_code(self) -> int:
-        """The code that the run's verdict gives; 3 for one without a verdict."""
-        return exit_code(self.run)
-
-    @property
-    def figures(self) -> Mapping[str, Any]:
-        """The window's figures; empty before the run came that far."""
-        return self.run.report
-
-    @property
-    def took(self) -> timedelta | None:
-        """How long the run took; None while it is under way."""
-        return None if self.run.ended is None else self.run.ended - self.run.started
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +31,7 @@ class Counts:
     skipped: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: RunRecord) -> "Counts":
-        """The counts that a run's record holds."""
-        return cls.from_mapping(run.counts)
-
-    @classmethod
-    def from_mapping(cls, counts: Mapping[str, Any]) -> "Counts":
+    def named(cls, counts: Mapping[str, Any]) -> "Counts":
         """The counts by their names; those not given are 0."""
         return cls(**{name: counts[name] for name in cls.__slots__ if name in counts})
 
@@ -92,9 +44,50 @@ def _copy(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def exit_code(run: RunRecord) -> int:
-    """The exit code of a run's verdict: 0 pass, 1 fail, 3 could not decide or not decided yet."""
-    return 3 if run.verdict is None else EXIT_CODES[run.verdict]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstCall:
+    """One call that a report names. ``text`` is the beginning of what the agent said; None when pruned."""
+
+    trace_id: str
+    span_id: str
+    value: float | str | None
+    band: str | None
+    comment: str
+    name: str = ""
+    text: str | None = None
+    start: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """A run to be shown, finished or not. ``dropped`` counts spans that were lost on the way.
+
+    ``counts`` is None before the run has planned. ``hint`` goes behind each command that the report
+    suggests, such as `` --config FILE``.
+    """
+
+    run: RunRecord
+    counts: Counts | None = None
+    worst: tuple[WorstCall, ...] = ()
+    dropped: int = 0
+    trace_digits: int = 12
+    hint: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the run's verdict; 3 for one without."""
+        return standing.exit_code(self.run)
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """The window's figures; without a rate before the run came that far."""
+        return self.run.report
+
+    @property
+    def took(self) -> timedelta | None:
+        """How long the run took; None while it is under way."""
+        run = self.run
+        return None if run.ended is None or run.state == "running" else run.ended - run.started
 
 
 def run_report(store: Store, run: RunRecord, *, dropped: int = 0, hint: str = "") -> RunReport:
@@ -103,7 +96,17 @@ def run_report(store: Store, run: RunRecord, *, dropped: int = 0, hint: str = ""
     refs = [TraceRef(entry["trace_id"], entry["span_id"]) for entry in entries]
     calls = store.calls.get_many(refs)
     worst = tuple(_worst(entry, calls.get((entry["trace_id"], entry["span_id"]))) for entry in entries)
-    return RunReport(run=run, worst=worst, dropped=dropped, hint=hint)
+    counts = current_counts(store, run)
+    return RunReport(run=run, counts=counts, worst=worst, dropped=dropped, hint=hint)
+
+
+def current_counts(store: Store, run: RunRecord) -> Counts | None:
+    """The run's counts as they are now, also of one that is under way; None when it has not planned yet."""
+    if run.state in standing.DONE or not run.counts:
+        return Counts.named(run.counts) if run.counts else None
+    outcomes, left = store.items.outcomes(run.id), store.items.remaining(run.id)
+    waiting = {Reason.NOT_ATTEMPTED.value: left} if left else {}
+    return Counts.named({**run.counts, **outcomes, "unscored": {**outcomes["unscored"], **waiting}})
 
 
 def _worst(entry: Mapping[str, Any], call: AgentCall | None) -> WorstCall:

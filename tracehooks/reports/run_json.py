@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from tracehooks.reports.run import Counts, RunReport, WorstCall
+from tracehooks.reports.run import RunReport, WorstCall
 from tracehooks.reports.run_words import next_steps
+from tracehooks.reports.standing import settled, state
 
 
 def run_dict(report: RunReport) -> dict[str, Any]:
@@ -12,15 +13,15 @@ def run_dict(report: RunReport) -> dict[str, Any]:
     return {
         "run": run.id,
         "job": run.job,
-        "state": run.state,
-        "verdict": run.verdict,
+        "state": state(run),
+        "verdict": settled(run),
         "exit_code": report.exit_code,
         "reasons": list(run.reasons),
         "window": {"start": run.window_start, "end": run.window_end},
         "started": run.started,
         "ended": run.ended,
         "seconds": report.took.total_seconds() if report.took else None,
-        "counts": Counts.of(run).as_dict(),
+        "counts": report.counts.as_dict() if report.counts else None,
         "figures": {key: value for key, value in run.report.items() if key != "worst"},
         "worst": [_worst_dict(call) for call in report.worst],
         "dropped_spans": report.dropped,

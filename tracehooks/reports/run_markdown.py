@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 
 from tracehooks.reports.run import RunReport, WorstCall
-from tracehooks.reports.run_words import facts, headline, mark, next_steps
+from tracehooks.reports.run_words import facts, next_steps
+from tracehooks.reports.standing import headline, mark
 from tracehooks.reports.wording import excerpt, number, plain
 
 SIGNS = {"PASS": "✅", "FAIL": "❌", "INCONCLUSIVE": "⚠️"}

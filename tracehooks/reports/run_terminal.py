@@ -5,7 +5,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tracehooks.reports.run import RunReport, WorstCall
-from tracehooks.reports.run_words import facts, headline, mark, next_steps
+from tracehooks.reports.run_words import facts, next_steps
+from tracehooks.reports.standing import headline, mark
 from tracehooks.reports.terminal import command, heading, labelled, steps
 from tracehooks.reports.wording import excerpt, number, plain
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tracehooks.records import Verdict
 from tracehooks.reports.run import Counts, RunReport
+from tracehooks.reports.standing import can_be_resumed, headline, settled, state
 from tracehooks.reports.wording import (
     count,
     duration,
@@ -17,14 +18,6 @@ from tracehooks.reports.wording import (
     what_to_do,
 )
 from tracehooks.store import RunRecord
-
-UNFINISHED = {
-    "running": "under way, or its process was killed; no verdict yet",
-    "interrupted": "stopped before it was done; no verdict yet",
-    "failed": "failed before it was done; no verdict",
-    "timed_out": "ran out of time; no verdict",
-    "finished": "finished without a verdict",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +45,22 @@ class Step:
         return replace(self, command=self.command + hint) if self.command else self
 
 
-def mark(run: RunRecord) -> str:
-    """The one word that heads a run: its verdict, or its state while it has none."""
-    return (run.verdict or run.state).upper().replace("_", " ")
-
-
-def headline(run: RunRecord) -> str:
-    """Why the run got its verdict, or why it has none."""
-    return plain(run.reasons[0]) if run.reasons else UNFINISHED[run.state]
-
-
 def facts(report: RunReport) -> list[Fact]:
     """The run's facts, the most important first. Only what is known is listed."""
     run, figures = report.run, report.figures
-    found = [Fact("also", plain(reason)) for reason in run.reasons[1:]]
+    said = headline(run)
+    found = [Fact("also", plain(reason)) for reason in run.reasons if settled(run) and plain(reason) != said]
     found.append(Fact("run", f"{run.id}  {_how_it_went(report)}"))
     found.append(Fact("window", f"{moment(run.window_start)} to {moment(run.window_end)} UTC"))
     if run.plan.get("note"):
         found.append(Fact("note", plain(run.plan["note"])))
     found.append(Fact("scorer", _scorer(run)))
-    if figures:
+    if "rate" in figures:
         found.append(Fact("rate", _rate(run, figures)))
         found.append(Fact("coverage", _coverage(figures)))
-    if run.counts:
-        found.extend(count_facts(Counts.of(run)))
-    if figures:
+    if report.counts is not None:
+        found.extend(count_facts(report.counts))
+    if "rate" in figures:
         found.append(Fact("tokens", _tokens(run, figures)))
     if report.dropped:
         found.append(Fact("lost", f"{count(report.dropped, 'span')} never reached the store"))
@@ -107,8 +91,10 @@ def _with_reasons(status: str, reasons: Mapping[str, int]) -> str:
 
 
 def _how_it_went(report: RunReport) -> str:
-    state = report.run.state.replace("_", " ")
-    return f"{state} after {duration(report.took)}" if report.took else state
+    how = state(report.run).replace("_", " ")
+    if report.took is None:
+        return how
+    return f"{how} {moment(report.run.ended)} UTC, {duration(report.took)} after its start"
 
 
 def _scorer(run: RunRecord) -> str:
@@ -150,13 +136,13 @@ def next_steps(report: RunReport) -> list[Step]:
     """What to do about the run, the most useful first."""
     run = report.run
     steps = [*_to_finish(report), *_about_verdict(report)]
-    if run.verdict is not None:
+    if settled(run) is not None:
         steps.append(Step(f"tracehooks report {run.id} --markdown", "the same for a pull request:"))
     return [step.with_hint(report.hint) for step in steps]
 
 
 def _to_finish(report: RunReport) -> list[Step]:
-    if report.run.state == "finished":
+    if not can_be_resumed(report.run):
         return []
     return [Step(f"tracehooks resume {report.run.id}", "finish the run; nothing is judged twice:")]
 
@@ -169,7 +155,7 @@ def _about_verdict(report: RunReport) -> list[Step]:
     unscored = report.figures.get("unscored") or {}
     if unscored and run.state == "finished":
         steps.extend(_about_unscored(run, unscored))
-    if run.verdict is Verdict.INCONCLUSIVE and run.reasons:
+    if settled(run) is Verdict.INCONCLUSIVE and run.reasons:
         steps.extend(_about_indecision(run, run.reasons[0].partition(":")[0]))
     return steps
 

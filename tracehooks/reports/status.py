@@ -11,10 +11,10 @@ from rich.text import Text
 from tracehooks.gate import EXIT_CODES, combined
 from tracehooks.records import Verdict
 from tracehooks.reports.listing import runs_table
-from tracehooks.reports.run_words import Fact, Step, mark
+from tracehooks.reports.run_words import Fact, Step
+from tracehooks.reports.standing import DONE, can_be_resumed, mark, settled, state
 from tracehooks.reports.terminal import heading, labelled, steps
 from tracehooks.reports.wording import count, moment, plain, size
-from tracehooks.scoring.coordinator import is_dead
 from tracehooks.store import RunRecord, Store
 
 RUNS_SHOWN = 10
@@ -40,7 +40,7 @@ class StatusReport:
     @property
     def verdict(self) -> Verdict:
         """Fail when a job's last run failed its gate; pass when all passed and nothing is stuck."""
-        found = [_verdict(run) for run in self.latest.values()]
+        found = [settled(run) or Verdict.INCONCLUSIVE for run in self.latest.values()]
         stuck = [Verdict.INCONCLUSIVE] if any(states.get("dead") for states in self.outbox.values()) else []
         return combined([*found, *stuck])
 
@@ -48,12 +48,6 @@ class StatusReport:
     def exit_code(self) -> int:
         """The verdict's exit code."""
         return EXIT_CODES[self.verdict]
-
-
-def _verdict(run: RunRecord) -> Verdict:
-    if run.state == "finished" and run.verdict is not None:
-        return run.verdict
-    return Verdict.FAIL if run.verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
 
 
 def status_report(store: Store, *, stored: bool, hint: str = "") -> StatusReport:
@@ -95,18 +89,13 @@ def _run_dict(run: RunRecord) -> dict[str, Any]:
     return {
         "run": run.id,
         "job": run.job,
-        "state": "died" if died(run) else run.state,
-        "verdict": run.verdict,
+        "state": state(run),
+        "verdict": settled(run),
         "reasons": list(run.reasons),
         "window": {"start": run.window_start, "end": run.window_end},
         "started": run.started,
         "ended": run.ended,
     }
-
-
-def died(run: RunRecord) -> bool:
-    """Whether the run's process is gone without having said how it ended."""
-    return run.state == "running" and run.owner is not None and is_dead(run.owner)
 
 
 def next_steps(status: StatusReport) -> list[Step]:
@@ -118,24 +107,19 @@ def next_steps(status: StatusReport) -> list[Step]:
         ]
     if not status.runs:
         return [Step("tracehooks run toxicity", "judge what was traced:")]
-    unfinished = [run for run in status.latest.values() if _can_be_resumed(run)]
+    unfinished = [run for run in status.latest.values() if can_be_resumed(run)]
     found = [Step(f"tracehooks resume {run.id}", f"finish the {run.job} run:") for run in unfinished]
     for run in status.latest.values():
-        if run.state == "finished" and run.verdict is not Verdict.PASS:
+        if run.state in DONE and settled(run) is not Verdict.PASS:
             found.append(Step(f"tracehooks report {run.id}", f"see why {run.job} did not pass:"))
     return found
-
-
-def _can_be_resumed(run: RunRecord) -> bool:
-    return died(run) or run.state in ("failed", "interrupted", "timed_out")
 
 
 def _first_line(status: StatusReport) -> Text:
     if not status.runs:
         return heading("NO RUNS", "nothing has been judged yet")
     run = next(iter(reversed(status.latest.values())))
-    word = "DIED" if died(run) else mark(run)
-    return heading(word, f"{run.job}, started {moment(run.started)} UTC")
+    return heading(mark(run), f"{run.job}, started {moment(run.started)} UTC")
 
 
 def _facts(status: StatusReport) -> list[Fact]:

@@ -58,14 +58,21 @@ def steps(title: str, listed: Sequence[Step]) -> list[RenderableType]:
     return lines
 
 
-def table(*columns: tuple[str, int | None]) -> Table:
-    """An empty table of titled columns, each with the width it keeps; None for one that shares the rest.
+def table(*columns: tuple[str, int]) -> Table:
+    """An empty table as wide as the terminal, of columns with a title and a size.
 
-    What does not fit is cut with an ellipsis, never wrapped: one row is one line.
+    A size above 0 is the width that the column's content may take at most; one below shares what is left,
+    -2 twice as much as -1. What does not fit is cut with an ellipsis, never wrapped: one row is one line.
     """
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=False)
-    for title, width in columns:
-        made.add_column(title, no_wrap=True, overflow="ellipsis", min_width=width, max_width=width)
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
+    for title, extent in columns:
+        made.add_column(
+            title,
+            no_wrap=True,
+            overflow="ellipsis",
+            max_width=extent if extent > 0 else None,
+            ratio=-extent if extent < 0 else None,
+        )
     return made
 
 
