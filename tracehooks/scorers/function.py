@@ -1,15 +1,15 @@
 """A plain function as a scorer: ``(call) -> float | Score``, sync or async."""
 
-import asyncio
 import hashlib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.protocols import Scorer
 from tracehooks.records import AgentCall, Direction, Score
+from tracehooks.threads import DaemonThreads
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class FunctionScorer:
     name: str = ""
     direction: Direction | None = None
     range: tuple[float, float] | None = None
+    threads: DaemonThreads = field(default_factory=DaemonThreads, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -42,7 +43,7 @@ class FunctionScorer:
         ):
             result = await self.function(call)
         else:
-            result = await asyncio.to_thread(self.function, call)
+            result = await self.threads.run(self.function, call)
         return result if isinstance(result, Score) else Score.scored(self.name, result)
 
 

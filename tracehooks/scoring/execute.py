@@ -94,10 +94,10 @@ async def run_scorer(scorer: Any, call: AgentCall, seconds: float | None = None)
         return unscored(scorer, Reason.SCORER_ERROR, f"{type(error).__name__}: {error}")
 
 
-def checked(scorer: Any, score: Any) -> Score:
-    """``score`` under its scorer's name and within its range, else unscored. Numbers are welcome too."""
-    if not isinstance(score, Score):
-        score = Score.scored(scorer.name, checked_value(scorer.name, score))
+def checked(scorer: Any, found: Any) -> Score:
+    """``found`` as a Score, under its scorer's name and within its range, else unscored."""
+    is_score = isinstance(found, Score)
+    score: Score = found if is_score else Score.scored(scorer.name, checked_value(scorer.name, found))
     if score.name != scorer.name:
         score = replace(score, name=scorer.name)
     bounds = getattr(scorer, "range", None)

@@ -1,0 +1,123 @@
+"""One daemon thread with an event loop, which works on many items at once; bounded, lazy and fork-aware."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+logger = logging.getLogger("tracehooks")
+
+
+class AsyncWorker(Generic[T]):
+    """Awaits ``handle(item)`` for every item put, all at the same time, on one background loop.
+
+    The thread starts with the first item and is a daemon. Whoever puts waits for nothing. A forked child
+    begins with no thread and nothing pending: what the parent has, the parent does.
+    """
+
+    def __init__(self, name: str, handle: Callable[[T], Awaitable[None]]) -> None:
+        self.name = name
+        self._handle = handle
+        self._closed = False
+        self._parents_loop: asyncio.AbstractEventLoop | None = None
+        self._reset()
+        _workers.add(self)
+
+    def _reset(self) -> None:
+        # reentrant: the garbage collector may end a span, and so put, while this thread holds the lock
+        self._changed = threading.Condition(threading.RLock())
+        self._intake: deque[T] = deque()
+        self._pending = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def pending(self) -> int:
+        """Items put and not yet handled."""
+        return self._pending
+
+    def put(self, item: T) -> bool:
+        """Hand over ``item``; False when the worker is closed or the system gives no thread."""
+        with self._changed:
+            if self._closed or (self._loop is None and not self._start()):
+                return False
+            self._pending += 1
+            self._intake.append(item)
+            first = len(self._intake) == 1
+        if first and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._take_in)
+        return True
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until all that was put so far is handled; False when ``timeout`` seconds were not enough."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._pending == 0, max(0.0, timeout))
+
+    def close(self, timeout: float) -> bool:
+        """Take no more, give what is pending ``timeout`` seconds, and stop the loop. False if cut short."""
+        with self._changed:
+            self._closed = True
+        done = self.flush(timeout)
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(loop.stop)
+        return done
+
+    def _start(self) -> bool:
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=self._run, args=(loop,), name=f"tracehooks-{self.name}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the interpreter is on its way out, or the system has no thread left
+            loop.close()
+            return False
+        self._loop = loop
+        return True
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+            for task in self._tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            loop.close()
+
+    def _take_in(self) -> None:
+        while self._intake:
+            task = asyncio.ensure_future(self._work_on(self._intake.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _work_on(self, item: T) -> None:
+        try:
+            await self._handle(item)
+        except Exception:
+            logger.warning("the %s worker failed on an item", self.name, exc_info=True)
+        finally:
+            with self._changed:
+                self._pending -= 1
+                self._changed.notify_all()
+
+
+_workers: "weakref.WeakSet[AsyncWorker[Any]]" = weakref.WeakSet()
+
+
+def _reset_in_child() -> None:
+    for worker in list(_workers):
+        # the parent's loop must not be closed here, nor warn that it was not
+        worker._parents_loop = worker._loop
+        worker._reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_in_child)
