@@ -9,7 +9,6 @@ from typing import Any
 from tracehooks.judges.prompts import Prompt
 from tracehooks.judges.replies import Decoded
 
-_SPACE = re.compile(r"\s+")
 _BRACE = re.compile(r'\{\s*"')
 _MOST_OBJECTS = 200  # a text with more JSON objects than this is compared word by word only
 
@@ -47,7 +46,7 @@ def _readings(text: str) -> Iterator[str]:
 
 
 def _squeezed(text: str) -> str:
-    return _SPACE.sub("", text)
+    return "".join(text.split())
 
 
 def _same(said: Mapping[str, Any], ready: Mapping[str, Any]) -> bool:

@@ -1,15 +1,19 @@
 """Scorers: one file each. A name costs its import only when somebody uses it."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_HOMES: dict[str, str] = {
+if TYPE_CHECKING:
+    from tracehooks.scorers.prescreen import PrescreenScorer
+    from tracehooks.scorers.toxicity import ToxicityScorer, toxicity_score
+
+__all__ = ["PrescreenScorer", "ToxicityScorer", "toxicity_score"]
+
+_HOMES = {
     "PrescreenScorer": "tracehooks.scorers.prescreen",
     "ToxicityScorer": "tracehooks.scorers.toxicity",
     "toxicity_score": "tracehooks.scorers.toxicity",
 }
-
-__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -21,4 +25,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})

@@ -150,7 +150,7 @@ class ToxicityScorer(JudgedScorer):
         metadata = self._provenance(
             answer,
             call,
-            analysis=asdict(analysis),
+            analysis={"verdicts": [asdict(found) for found in analysis.verdicts], "reason": analysis.reason},
             band=band(exact / self.scale),
             unrounded=exact,
             **{name: rounded(figure) for name, figure in figures.items()},
@@ -227,6 +227,8 @@ def _weight(finding: Finding) -> float:
 
 
 def _weight_of(verdict: str | tuple[str, float | None]) -> float:
+    if not isinstance(verdict, str) and not (isinstance(verdict, tuple | list) and len(verdict) == 2):
+        raise ValueError(f"a verdict must be 'yes', 'no' or a pair of it and its severity, got {verdict!r}")
     word, severity = (verdict, None) if isinstance(verdict, str) else verdict
     weight = 1.0 if severity is None else checked_number(severity, "severity", 0, 1)
     if not isinstance(word, str) or word.strip().casefold() not in ("yes", "no"):
