@@ -116,10 +116,10 @@ class OpenAIJudge(BaseJudge):
         here = await self._clients.here()
         sent = failures = 0
         while True:
-            sent += 1
             body = self._form.body(messages, schema)
             try:
                 async with here.slot() as client:
+                    sent += 1
                     completion = await self._send(client, body)
                 return replace(completion, attempts=sent)
             except _FormRefused:
