@@ -254,4 +254,8 @@ def _revision(row: StoredScore) -> str:
 
 def _filters(run: RunRecord) -> str:
     given = {key: value for key, value in (run.plan.get("filters") or {}).items() if value}
-    return ", ".join(f"{key}: {value}" for key, value in given.items())
+    return "; ".join(f"{key}: {_listed(value)}" for key, value in given.items())
+
+
+def _listed(value: object) -> str:
+    return plain(", ".join(map(str, value)) if isinstance(value, list | tuple) else value)
