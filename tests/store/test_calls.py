@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_filters_let_through_what_matches_all_keys(
     store: Store, filters: CallFilter, expected: set[int]
 ) -> None:
     """Lists match any of their values, all given keys must match, in listing and count alike."""
-    labels = {
+    labels: dict[int, dict[str, Any]] = {
         1: {"environment": "production", "user.id": "u-1", "tracehooks.tags": ["beta"]},
         2: {"environment": "production", "name": "billing", "session.id": "s-2", "tracehooks.tags": ["pro"]},
         3: {"environment": "staging", "name": "support-1", "tracehooks.tags": ["x", "beta"], "version": "v3"},

@@ -4,19 +4,19 @@ Every write transaction is alone: on SQLite by ``BEGIN IMMEDIATE``, on Postgres 
 same code is right on both, and never reads what another writer is about to change.
 """
 
-import os
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from enum import IntEnum
 from typing import TypeVar
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from tracehooks.errors import StoreError
-from tracehooks.store.engines import WRITING, make_engine
+from tracehooks.store import forks
+from tracehooks.store.connections import Connections
+from tracehooks.store.engines import WRITING
 from tracehooks.store.failures import explain, is_passing
 from tracehooks.store.sqlite_file import pauses, prepare_file
 from tracehooks.store.url import parse_url
@@ -40,19 +40,14 @@ class Area(IntEnum):
 class Database:
     """One database, used from any thread of this process; a forked child gets connections of its own."""
 
-    _engine: Engine | None
-    _finalizer: "weakref.finalize[..., Database]"
-    _making: threading.Lock
-    _turn: threading.Lock
-
     def __init__(self, url: str) -> None:
         self._url = parse_url(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
         if self.is_sqlite:
             prepare_file(str(self._url.database))
-        self._closed = False
-        self._start_anew()
-        _OPEN.add(self)
+        self._pool = Connections(self._url, self.where)
+        self._turns = {area: threading.Lock() for area in Area}
+        forks.watch(self)
 
     @property
     def where(self) -> str:
@@ -73,10 +68,9 @@ class Database:
 
         When the database is busy ``work`` may run again. Raises StoreError when it stays busy or fails.
         """
-        if not self.is_sqlite:
-            return self._patiently(lambda: self._once(_locking(area, work), writing=True))
-        # threads of one process queue up first, which is fairer than SQLite's polling
-        return self._patiently(lambda: self._in_turn(work))
+        turn = self._turns[Area.SCHEMA if self.is_sqlite else area]
+        alone = work if self.is_sqlite else _locking(area, work)
+        return self._patiently(lambda: self._in_turn(turn, alone))
 
     def problems(self) -> list[str]:
         """What is wrong with the database; empty when it is whole."""
@@ -92,25 +86,17 @@ class Database:
 
     def close(self) -> None:
         """Close all connections. Nothing can be read or written afterwards."""
-        self._closed = True
-        with self._making:
-            if self._engine is not None:
-                self._finalizer.detach()
-                self._engine.dispose()
-                self._engine = None
+        self._pool.close()
 
-    def after_fork(self) -> None:
-        """Leave the parent's connections alone, and have new ones made when they are needed."""
-        if self._engine is not None:
-            self._finalizer.detach()
-            # closing them here would disturb the parent, and so would letting them be collected
-            _INHERITED.append(self._engine)
-        self._start_anew()
+    def before_fork(self) -> None:
+        """Let transactions end, and close all connections: a child must not inherit one."""
+        self._pool.rest()
 
-    def _start_anew(self) -> None:
-        self._engine = None
-        self._making = threading.Lock()
-        self._turn = threading.Lock()
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on; connections are opened again when they are needed."""
+        if in_child:
+            self._turns = {area: threading.Lock() for area in Area}
+        self._pool.wake(in_child=in_child)
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
         for pause in pauses():
@@ -122,24 +108,17 @@ class Database:
                 time.sleep(pause)
         raise AssertionError("pauses() ends with None")
 
-    def _in_turn(self, work: Callable[[Connection], T]) -> T:
-        with self._turn:
+    def _in_turn(self, turn: threading.Lock, work: Callable[[Connection], T]) -> T:
+        # threads of one process queue up here, which is fairer than polling, and needs one connection
+        with turn:
             return self._once(work, writing=True)
 
     def _once(self, work: Callable[[Connection], T], *, writing: bool) -> T:
-        with self._connected() as connection, connection.execution_options(**{WRITING: writing}).begin():
+        with (
+            self._pool.connection() as connection,
+            connection.execution_options(**{WRITING: writing}).begin(),
+        ):
             return work(connection)
-
-    def _connected(self) -> Connection:
-        with self._making:
-            if self._closed:
-                raise StoreError(f"the store {self.where} is closed; open it again")
-            if self._engine is None:
-                self._engine = make_engine(self._url)
-                # closes what its owner forgot to close
-                self._finalizer = weakref.finalize(self, Engine.dispose, self._engine)
-            engine = self._engine
-        return engine.connect()
 
 
 def _shrink_some(connection: Connection) -> bool:
@@ -158,17 +137,3 @@ def _locking(area: Area, work: Callable[[Connection], T]) -> Callable[[Connectio
         return work(connection)
 
     return locked
-
-
-# what a fork has to know; the only state of this module
-_OPEN: "weakref.WeakSet[Database]" = weakref.WeakSet()
-_INHERITED: list[Engine] = []
-
-
-def _after_fork() -> None:
-    for database in list(_OPEN):
-        database.after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -2,11 +2,11 @@
 
 import sqlite3
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-# serialization failure, deadlock, lock timeout
-PASSING_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
+# serialization failure, deadlock, lock timeout, too many connections
+PASSING_SQLSTATES = frozenset({"40001", "40P01", "55P03", "53300"})
 
 SQLITE_SENTENCES = {
     sqlite3.SQLITE_BUSY: "stayed locked by another process; stop the process that holds it, or try again",
@@ -42,5 +42,7 @@ def explain(where: str, error: BaseException) -> str:
         return f"the store {where} {sentence}" if sentence else f"the store {where} failed: {cause}"
     first_line = str(cause).strip().partition("\n")[0]
     if getattr(cause, "sqlstate", None) in PASSING_SQLSTATES:
-        return f"the store {where} stayed locked by another client; try again ({first_line})"
-    return f"the store {where} failed: {first_line}; check that the server is up and `store` names it rightly"
+        return f"the store {where} stayed busy with other clients; try again ({first_line})"
+    if isinstance(error, OperationalError):
+        return f"the store {where} cannot be reached: {first_line}; check `store` and the server"
+    return f"the store {where} failed: {first_line}"

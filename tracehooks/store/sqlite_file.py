@@ -10,12 +10,15 @@ from pathlib import Path
 from tracehooks.errors import StoreError
 from tracehooks.store.failures import BUSY_CODES, explain, sqlite_code
 
-BUSY_SECONDS = 5.0
+# how long SQLite itself waits; short, because a fork waits for connections in use
+BUSY_SECONDS = 0.1
 PATIENCE_SECONDS = 30.0
-LONGEST_PAUSE_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 0.05
 OLDEST_SQLITE = (3, 35, 0)  # the first with RETURNING
 VERSION_TABLE = "tracehooks_schema"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+PAGES = "PRAGMA page_count"
+JOURNAL = "PRAGMA journal_mode"
 # pruning gives space back to the disk; can only be chosen before the first table is made
 AUTO_VACUUM = "PRAGMA auto_vacuum=INCREMENTAL"
 # readers and the one writer do not wait for each other
@@ -57,8 +60,11 @@ def _prepare(path: str) -> None:
                 f"{path} is a database of another program (it has a table {min(names)!r}); "
                 "name another file as `store`"
             )
-        connection.execute(AUTO_VACUUM)
-        connection.execute(WRITE_AHEAD_LOG)
+        if connection.execute(PAGES).fetchone() == (0,):
+            connection.execute(AUTO_VACUUM)
+        # asked first, because setting it waits for writers
+        if connection.execute(JOURNAL).fetchone() != ("wal",):
+            connection.execute(WRITE_AHEAD_LOG)
 
 
 def pauses() -> Iterator[float | None]:
