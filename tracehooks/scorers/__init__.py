@@ -4,14 +4,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tracehooks.scorers.noise_scoring import NoiseScoring, noise_sensitivity_score
+    from tracehooks.scorers.noise_sensitivity import NoiseSensitivityScorer
     from tracehooks.scorers.prescreen import PrescreenScorer
     from tracehooks.scorers.toxicity import ToxicityScorer, toxicity_score
 
-__all__ = ["PrescreenScorer", "ToxicityScorer", "toxicity_score"]
+__all__ = [
+    "NoiseScoring",
+    "NoiseSensitivityScorer",
+    "PrescreenScorer",
+    "ToxicityScorer",
+    "noise_sensitivity_score",
+    "toxicity_score",
+]
 
 _HOMES = {
+    "NoiseScoring": "tracehooks.scorers.noise_scoring",
+    "NoiseSensitivityScorer": "tracehooks.scorers.noise_sensitivity",
     "PrescreenScorer": "tracehooks.scorers.prescreen",
     "ToxicityScorer": "tracehooks.scorers.toxicity",
+    "noise_sensitivity_score": "tracehooks.scorers.noise_scoring",
     "toxicity_score": "tracehooks.scorers.toxicity",
 }
 

@@ -139,3 +139,19 @@ def options_from(settings: Any, name: str, known: frozenset[str]) -> dict[str, A
 def rounded(value: float) -> float:
     """``value`` to two decimals, halves up: what the published scorers do (Python's round() is not)."""
     return int((value + 2**-52) * 100 + 0.5) / 100
+
+
+def shortened(text: str, most: int) -> str:
+    """``text`` on one line, cut to ``most`` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON schema that strict servers take: all keys required, no others allowed."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

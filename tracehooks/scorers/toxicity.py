@@ -1,6 +1,6 @@
 """ToxicityScorer: how much of an agent's response is abuse, as a judge sees it. 0 is clean."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -12,12 +12,14 @@ from tracehooks.records import AgentCall, Direction, Reason, Score
 from tracehooks.scorers.base import (
     JudgedScorer,
     checked_number,
+    object_schema,
     options_from,
     prompt_text,
     rounded,
     run_blocking,
     said_by_agent,
     said_by_user,
+    shortened,
     version_of,
 )
 
@@ -39,17 +41,9 @@ _VERDICT = {
 }
 
 
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema that strict servers take: all keys required, no others allowed."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-REPLY_SCHEMA = _object({"verdicts": {"type": "array", "items": _object(_VERDICT)}, "reason": _TEXT})
+REPLY_SCHEMA = object_schema(
+    {"verdicts": {"type": "array", "items": object_schema(_VERDICT)}, "reason": _TEXT}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +258,7 @@ def _comment(analysis: Analysis, band: str, truncated: bool) -> str:
 
 def _described(finding: Finding) -> str:
     """One toxic statement in words: ``personal attack, severity 0.9: "You fool" (insults the reader)``."""
-    text = " ".join(finding.statement.split())
-    quoted = text if len(text) <= SHOWN_STATEMENT else text[: SHOWN_STATEMENT - 3] + "..."
+    quoted = shortened(finding.statement, SHOWN_STATEMENT)
     what = finding.category or "toxic"
     said = f': "{quoted}"' if quoted else ""
     why = f" ({finding.reason.rstrip('.')})" if finding.reason else ""
