@@ -23,14 +23,7 @@ T = TypeVar("T")
 
 def safe_text(text: str) -> str:
     """``text`` as valid UTF-8 without null characters: a lone surrogate or a null becomes U+FFFD."""
-    if "\x00" in text:
-        text = text.replace("\x00", "\ufffd")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        # by way of UTF-16, so that two halves of one character that were kept apart become it again
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+    return _utf8(text.replace("\x00", "\ufffd"))
 
 
 def optional_text(text: str | None) -> str | None:
@@ -82,11 +75,12 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _utf8(text: str) -> str:
-    """Like :func:`safe_text`, but nulls stay: JSON has an escape for them."""
+    """``text`` without lone surrogates. Nulls stay: JSON has an escape for them."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return safe_text(text)
+        # by way of UTF-16, so that two halves of one character that were kept apart become it again
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
 
 
