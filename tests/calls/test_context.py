@@ -1,5 +1,7 @@
 """What a call's spans and process say about it beside its text."""
 
+from typing import Any
+
 import pytest
 
 from tests.calls.making import native, span
@@ -80,7 +82,7 @@ def test_a_made_up_service_is_none() -> None:
         ({"status": "error"}, "error"),
     ],
 )
-def test_the_error_says_type_and_message_where_they_are_known(more: dict[str, object], expected: str) -> None:
+def test_the_error_says_type_and_message_where_they_are_known(more: dict[str, Any], expected: str) -> None:
     """Only a span whose status is error has failed."""
     assert only(native("a", **more)).error == expected
 

@@ -20,7 +20,7 @@ def asked(recorded: Any) -> str | None:
 
 
 @pytest.mark.parametrize(
-    "output", ["hello", " hello\n", "[1, 2, 3]", "42", "null", "{curly}", '"quoted', "日本"]
+    "output", ["hello", " hello\n", "[1, 2, 3]", "42", "true", "{curly}", '"quoted', "日本"]
 )
 def test_a_text_is_the_text(output: str) -> None:
     """A function's string is what the agent said, to the letter, whatever it looks like."""
@@ -84,9 +84,15 @@ def test_a_record_that_was_cut_says_so_and_gives_its_preview() -> None:
         ("hello wor", "hello wor"),
         ('"hello wor', "hello wor"),
         ('{"answer":"hello w', "hello w"),
+        ('{"joke":"hello w', '{"joke":"hello w"}'),
+        (
+            '{"messages":[{"role":"system","content":"be kind"},{"role":"assistant","content":"hello w',
+            "hello w",
+        ),
+        ('{"messages":[{"content":"be ki', None),
     ]:
         (call,) = agent_calls([native("a", output={"truncated": True, "length": 900, "preview": preview})])
-        assert (call.output, call.truncated, call.text_source) == (expected, True, "tracehooks.output")
+        assert (call.output, call.truncated) == (expected, True)
     (whole,) = agent_calls([native("a")])
     assert not whole.truncated
 

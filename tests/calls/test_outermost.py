@@ -66,7 +66,7 @@ def test_many_traces_are_told_apart_although_their_span_ids_are_equal() -> None:
 def test_circles_of_parents_end_and_leave_one_call(parents: str) -> None:
     """A span that is its own ancestor, directly or not, hangs nothing and hides nothing."""
     pairs = parents.split() if " " in parents else [parents]
-    spans = [native(child, parent, start=ord(child)) for child, parent in pairs]
+    spans = [native(child, parent, start=ord(child)) for child, parent in map(tuple, pairs)]
     assert len(calls(*spans)) == 1
 
 

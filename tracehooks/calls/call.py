@@ -7,7 +7,15 @@ What is a call
 
 What is an agent span
     What its dialect declares as one: our ``kind="agent"``, the operations ``invoke_agent`` and
-    ``invoke_workflow``, and so on, one file a dialect. A request to a model outside of any agent is no call.
+    ``invoke_workflow``, OpenInference's ``AGENT``, OpenLLMetry's ``workflow`` and ``agent``, and so on, one
+    file a dialect. Also the chain through which an agent framework is entered, LangGraph's above all, because
+    the run of an agent is recorded as a chain there.
+
+What else may be a call
+    Where a trace has no agent span at all, the outermost function that was traced without saying what it is
+    (Langfuse's plain ``@observe``, a manual chain, MLflow's plain ``@trace``): it is the application's own
+    entry, and what it returned is what its caller got. A request to a model outside of all that is no call:
+    nobody can say whose words it was. Nor is a lone tool or retriever.
 """
 
 from collections.abc import Iterable
@@ -25,7 +33,7 @@ from tracehooks.calls.context import (
     user_of,
     version_of,
 )
-from tracehooks.calls.dialect import Kind
+from tracehooks.calls.dialect import AGENTS
 from tracehooks.calls.dialects import kind_of
 from tracehooks.calls.said import first_question, last_words
 from tracehooks.calls.span import SpanRecord, scope_of
@@ -38,7 +46,7 @@ def is_agent_span(span: Any) -> bool:
 
     Looks at attributes only, not at the trace: whether it is the outermost one is for :func:`agent_calls`.
     """
-    return kind_of(span.name, scope_of(span), span.attributes or {}) is Kind.AGENT
+    return kind_of(span.name, scope_of(span), span.attributes or {}) in AGENTS
 
 
 def agent_calls(spans: Iterable[SpanRecord]) -> list[AgentCall]:

@@ -11,14 +11,16 @@ from tracehooks.calls.span import SpanRecord
 class Kind(StrEnum):
     """What a span is, as far as calls are concerned.
 
-    ``agent``: a run of an agent, or the entry into an agent framework; its outermost one is a call.
-    ``entry``: an application's own function that somebody traced without calling it an agent; it is a call
-    only where nothing in its trace is an agent. ``model``: a request to a model. ``aside``: a tool,
-    retriever, guardrail or evaluator; what is said below it is not said by the agent. ``internal``: our own
-    bookkeeping, never a call and nothing below it either. ``step``: anything else.
+    ``agent``: a run of an agent; its outermost span is a call. ``chain``: what an agent framework calls a
+    chain: at the top it is the entry into the framework and as good as an agent, below it a step. ``entry``:
+    an application's own function that somebody traced without calling it an agent; it is a call only where
+    nothing in its trace is an agent. ``model``: a request to a model. ``aside``: a tool, retriever, guardrail
+    or evaluator; what is said below it is not said by the agent. ``internal``: our own bookkeeping, never a
+    call and nothing below it either. ``step``: anything else.
     """
 
     AGENT = "agent"
+    CHAIN = "chain"
     ENTRY = "entry"
     MODEL = "model"
     ASIDE = "aside"
@@ -33,6 +35,9 @@ class Passage(NamedTuple):
     value: Any
     cut: bool = False
 
+
+AGENTS = frozenset((Kind.AGENT, Kind.CHAIN))
+"""The kinds of which the outermost span is a call."""
 
 Attributes = Mapping[str, Any]
 Passages = Callable[[SpanRecord], Iterable[Passage]]

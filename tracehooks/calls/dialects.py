@@ -14,7 +14,7 @@ from tracehooks.calls import (
     pydantic_ai,
     vercel,
 )
-from tracehooks.calls.dialect import Attributes, Dialect, Kind, Passage
+from tracehooks.calls.dialect import AGENTS, Attributes, Dialect, Kind, Passage
 from tracehooks.calls.span import SpanRecord
 
 # The more special first: where two know of a text, the first one's place is taken.
@@ -31,7 +31,7 @@ DIALECTS: tuple[Dialect, ...] = (
     genai.DIALECT,
 )
 _MARKERS = frozenset(marker for dialect in DIALECTS for marker in dialect.markers)
-_FOREIGN = DIALECTS[1:]
+_OURS, _FOREIGN = DIALECTS[:1], DIALECTS[1:]
 _SCOPES = (*google_adk.SCOPES, pydantic_ai.OPENAI_AGENTS)
 
 
@@ -46,14 +46,14 @@ def kind_of(name: str, scope: str, attributes: Attributes) -> Kind:
         return Kind.STEP
     if attributes.get(native.INTERNAL):
         return Kind.INTERNAL
-    if scope == native.SCOPE:
-        return native.kind(name, scope, attributes) or Kind.STEP
     if attributes.get(pydantic_ai.SPAN_TYPE) == pydantic_ai.PENDING:
         return Kind.STEP
+    if scope == native.SCOPE:
+        return native.kind(name, scope, attributes) or Kind.STEP
     said: Kind | None = None
     for dialect in _FOREIGN:
         kind = dialect.kind(name, scope, attributes)
-        if kind is Kind.AGENT:
+        if kind in AGENTS:
             return kind
         said = said or kind
     return said or Kind.STEP
@@ -61,11 +61,15 @@ def kind_of(name: str, scope: str, attributes: Attributes) -> Kind:
 
 def outputs_of(span: SpanRecord) -> Iterator[Passage]:
     """Where ``span`` may have recorded what was said, best place first."""
-    for dialect in DIALECTS:
+    for dialect in _dialects_of(span):
         yield from dialect.outputs(span)
 
 
 def inputs_of(span: SpanRecord) -> Iterator[Passage]:
     """Where ``span`` may have recorded what was asked, best place first."""
-    for dialect in DIALECTS:
+    for dialect in _dialects_of(span):
         yield from dialect.inputs(span)
+
+
+def _dialects_of(span: SpanRecord) -> tuple[Dialect, ...]:
+    return _OURS if span.scope == native.SCOPE else _FOREIGN

@@ -35,7 +35,7 @@ def kind(name: str, _scope: str, attributes: Attributes) -> Kind | None:
     found = _KINDS.get(str(said).lower(), Kind.STEP)
     if found is Kind.AGENT and _NODE in attributes:
         return Kind.STEP
-    return Kind.AGENT if found is Kind.ENTRY and name == "LangGraph" else found
+    return Kind.CHAIN if found is Kind.ENTRY and name == "LangGraph" else found
 
 
 DIALECT = Dialect(

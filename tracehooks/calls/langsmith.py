@@ -27,7 +27,7 @@ def kind(name: str, _scope: str, attributes: Attributes) -> Kind | None:
         return found
     if _NODE in attributes:
         return Kind.STEP
-    return Kind.AGENT if name == "LangGraph" else Kind.ENTRY
+    return Kind.CHAIN if name == "LangGraph" else Kind.ENTRY
 
 
 DIALECT = Dialect(

@@ -107,6 +107,8 @@ def _from_mapping(item: Mapping[str, Any]) -> list[Turn] | None:
         return _pydantic(parts)
     if item.get("object") == "response" and isinstance(items := item.get("output"), list | tuple):
         return turns_of(items) or []
+    if isinstance(replies := item.get("replies"), list | tuple):
+        return turns_of(replies) or [Turn("assistant", content_text(replies))]
     event = item.get("event.name")
     if isinstance(event, str) and event in _EVENTS:
         return _event(_EVENTS[event], item)

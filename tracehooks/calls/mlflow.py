@@ -31,7 +31,7 @@ def kind(name: str, _scope: str, attributes: Attributes) -> Kind | None:
     if said is None:
         return None
     found = _KINDS.get(str(said).strip('"'), Kind.STEP)
-    return Kind.AGENT if found is Kind.ENTRY and name == "LangGraph" else found
+    return Kind.CHAIN if found is Kind.ENTRY and name == "LangGraph" else found
 
 
 DIALECT = Dialect(

@@ -50,12 +50,25 @@ def _passage(name: str, value: Any) -> Passage:
     except ValueError:
         return Passage(name, value)
     if isinstance(value, dict) and value.get("truncated") is True and isinstance(value.get("preview"), str):
-        preview = value["preview"]
-        return Passage(name, (cut_json(preview) if preview[:1] == '"' else None) or preview, cut=True)
+        return Passage(name, _readable(value["preview"]), cut=True)
     if isinstance(value, str) and value[:1] in "[{" and not agent_words(value).shape:
         # "[1, 2]": what was said looks like JSON, and is not the JSON of anything else.
-        value = {"role": "assistant" if name == OUTPUT else "user", "content": value}
+        return Passage(name, _as_message(name, value))
     return Passage(name, value)
+
+
+def _readable(preview: str) -> Any:
+    """What can be read of a preview: the beginning of a text, of its JSON, or of an object's JSON."""
+    part = cut_json(preview)
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and not any(isinstance(entry, dict | list) for entry in part.values()):
+        return part
+    return preview
+
+
+def _as_message(name: str, text: str) -> dict[str, str]:
+    return {"role": "assistant" if name == OUTPUT else "user", "content": text}
 
 
 DIALECT = Dialect(

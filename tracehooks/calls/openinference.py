@@ -67,10 +67,10 @@ def kind(name: str, scope: str, attributes: Attributes) -> Kind | None:
 
 def _chain(name: str, scope: str) -> Kind:
     if scope == _LLAMA_INDEX:
-        return Kind.AGENT if _LLAMA_RUNS.fullmatch(name) else Kind.STEP
+        return Kind.CHAIN if _LLAMA_RUNS.fullmatch(name) else Kind.STEP
     if _STEPS.match(name):
         return Kind.STEP
-    return Kind.AGENT if scope in _FRAMEWORKS and not _PIECES.match(name) else Kind.ENTRY
+    return Kind.CHAIN if scope in _FRAMEWORKS and not _PIECES.match(name) else Kind.ENTRY
 
 
 def outputs(span: SpanRecord) -> Iterator[Passage]:

@@ -23,14 +23,15 @@ RESPONSE = "response_data"
 _SCOPE = "pydantic-ai"
 OPENAI_AGENTS = "logfire.openai_agents"
 _AGENT_RUNS = ("OpenAI Agents trace", "Agent run")
+_TOOL = "Function"
 
 
 def kind(name: str, scope: str, attributes: Attributes) -> Kind | None:
     """What the span is, when it is Pydantic AI's or Logfire's."""
     if scope.startswith(_SCOPE):
         return Kind.AGENT if AGENT_NAME in attributes and "model_name" in attributes else None
-    if scope == OPENAI_AGENTS and name.startswith(_AGENT_RUNS):
-        return Kind.AGENT
+    if scope == OPENAI_AGENTS and name.startswith((*_AGENT_RUNS, _TOOL)):
+        return Kind.ASIDE if name.startswith(_TOOL) else Kind.AGENT
     return Kind.MODEL if REQUEST in attributes and RESPONSE in attributes else None
 
 
@@ -49,5 +50,5 @@ DIALECT = Dialect(
     kind=kind,
     outputs=outputs,
     inputs=attributes_named(ALL_MESSAGES, EVENTS, "events", REQUEST),
-    names=("gen_ai.agent.name", AGENT_NAME),
+    names=("gen_ai.agent.name", AGENT_NAME, "logfire.msg"),
 )

@@ -21,7 +21,7 @@ class Said:
 
 SILENCE = Said()
 # What a span below the call must have recorded to be heard; of any other kind only messages are.
-_LEAST = {Kind.AGENT: Shape.JSON, Kind.ENTRY: Shape.JSON, Kind.MODEL: Shape.TEXT}
+_LEAST = {Kind.AGENT: Shape.JSON, Kind.MODEL: Shape.TEXT}
 
 
 def last_words(span: SpanRecord, tree: TraceTree) -> Said:
@@ -44,7 +44,7 @@ def first_question(span: SpanRecord, tree: TraceTree) -> Said:
     own = _own_question(span)
     if own.text is not None:
         return own
-    below = (each for each in tree.descendants(span) if tree.kind(each) in (Kind.MODEL, Kind.AGENT))
+    below = (each for each in tree.descendants(span) if tree.kind(each) in _LEAST)
     for each in sorted(below, key=lambda each: (each.start_ns, each.span_id)):
         if (asked := _own_question(each, at_least=Shape.TEXT)).text is not None:
             return Said(asked.text, f"child span {each.name}: {asked.source}", asked.cut)
@@ -53,13 +53,15 @@ def first_question(span: SpanRecord, tree: TraceTree) -> Said:
 
 def _own_words(span: SpanRecord, *, at_least: Shape = Shape.JSON) -> tuple[Said, bool]:
     """The words that ``span`` itself recorded, and whether its record settles that there are none."""
+    lost = False
     for source, value, cut in outputs_of(span):
         words = agent_words(value)
+        lost = lost or cut or words.cut
         if words.text is not None and words.shape >= at_least:
             return Said(words.text, source, words.cut or cut), True
         if words.shape is Shape.CHAT or (words.shape is Shape.TEXT and source == OUTPUT):
-            return SILENCE, True
-    return SILENCE, False
+            return Said(cut=lost), not lost
+    return Said(cut=lost), False
 
 
 def _own_question(span: SpanRecord, *, at_least: Shape = Shape.JSON) -> Said:

@@ -9,6 +9,7 @@ message: an answer from an earlier round is not this call's. System prompts, too
 reasoning are nobody's words here; a block of ``<think>`` before the answer is reasoning too.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -23,15 +24,16 @@ MAX_DECODINGS = 3
 
 ANSWER_KEYS = (
     *("final_output", "final_answer", "final_result", "structured_response", "output_text", "output"),
-    *("answer", "reply", "replies", "response", "raw", "messages", "message", "chat_message", "choices"),
-    *("candidates", "generations", "content", "text", "result", "completion", "generated_text"),
-    *("return_values", "outputs", "update", "last_message"),
+    *("answer", "reply", "response", "raw", "content", "text", "messages", "message", "chat_message"),
+    *("choices", "candidates", "generations", "result", "completion", "generated_text", "return_values"),
+    *("outputs", "update", "last_message"),
 )
 QUESTION_KEYS = (
     *("input", "question", "query", "messages", "message", "user_input", "user_message", "user_prompt"),
     *("user_msg", "new_message", "input_text", "prompt", "contents", "content", "text", "task", "request"),
     *("goal", "topic", "inputs", "args", "kwargs", "chat_history", "update"),
 )
+_ENDS_EARLY = re.compile(r"EOF while parsing|unexpected end")
 _REASONING = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
 
@@ -74,9 +76,11 @@ def user_words(value: Any) -> Words:
 def decode(value: Any) -> tuple[Any, bool]:
     """``value`` with JSON inside strings decoded, and whether that JSON had been cut short.
 
-    A string that is not JSON stays as it is; so does JSON that is a mere number, true, false or null.
+    A string that is not JSON stays as it is; so does JSON that is a mere number, true or false.
     """
     for _ in range(MAX_DECODINGS):
+        if value == "null":
+            return None, False
         if not isinstance(value, str) or (head := value.lstrip()[:1]) not in _JSON_STARTS:
             return value, False
         try:
@@ -88,9 +92,14 @@ def decode(value: Any) -> tuple[Any, bool]:
 
 
 def cut_json(text: str) -> Any:
-    """What can be read of JSON that was cut short; None when ``text`` is no JSON at all."""
+    """What can be read of JSON that was cut short; None when ``text`` is not the beginning of any JSON."""
     from pydantic_core import from_json
 
+    try:
+        return from_json(text)
+    except ValueError as error:
+        if not _ENDS_EARLY.match(str(error)):
+            return None
     try:
         return from_json(text, allow_partial="trailing-strings")
     except ValueError:
@@ -109,10 +118,15 @@ _JSON_STARTS = frozenset('{["')
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Whose words are sought."""
+    """Whose words are sought, and whether in JSON that was cut short.
+
+    What was cut may lack just what says whose words it holds. So the last object of a list is left out there
+    unless it is a message, and no object of another shape is given whole.
+    """
 
     role: str
     keys: tuple[str, ...]
+    cut: bool = False
 
     def words(self, value: Any, depth: int) -> Words:
         """The words in ``value``, already decoded."""
@@ -130,7 +144,9 @@ class _Side:
     def _in_list(self, items: list[Any] | tuple[Any, ...], depth: int) -> Words:
         if (turns := turns_of(items)) is not None:
             return Words(self._last(turns), Shape.CHAT)
-        if all(isinstance(item, str) for item in items):
+        if self.cut and items and isinstance(items[-1], Mapping):
+            items = items[:-1]
+        if items and all(isinstance(item, str) for item in items):
             return Words(spoken("\n".join(item for item in items if item.strip())), Shape.TEXT)
         found = [self._below(item, depth) for item in items if not isinstance(item, str)]
         if (chat := _last_chat(found)) is not None:
@@ -154,8 +170,10 @@ class _Side:
         if entry is None:
             return SILENT
         words = self._below(entry, depth)
-        if words.shape or not isinstance(entry, list | tuple | Mapping):
+        if words.shape or self.cut or not isinstance(entry, list | tuple | Mapping):
             return words
+        if not entry:
+            return SILENT
         return Words(compact(entry), Shape.JSON)
 
     def _elsewhere(self, value: Mapping[str, Any], depth: int) -> Words:
@@ -181,10 +199,12 @@ _QUESTIONS = _Side("user", QUESTION_KEYS)
 
 def _words(value: Any, side: _Side) -> Words:
     value, cut = decode(value)
+    if cut:
+        return replace(replace(side, cut=True).words(value, 0), cut=True)
     found = side.words(value, 0)
     if not found.shape and (whole := compact(value)) is not None:
-        found = Words(whole, Shape.JSON)
-    return replace(found, cut=True) if cut else found
+        return Words(whole, Shape.JSON)
+    return found
 
 
 def _last_chat(found: list[Words]) -> Words | None:

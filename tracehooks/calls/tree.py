@@ -6,9 +6,11 @@ a span that is its own ancestor ends it too.
 
 from collections.abc import Iterable, Iterator
 
-from tracehooks.calls.dialect import Kind
+from tracehooks.calls.dialect import AGENTS, Kind
 from tracehooks.calls.dialects import kind_of
 from tracehooks.calls.span import SpanRecord
+
+_COVERING = AGENTS | {Kind.INTERNAL}
 
 
 class TraceTree:
@@ -64,13 +66,13 @@ class TraceTree:
 
     def _is_call(self, span: SpanRecord) -> bool:
         kind = self.kind(span)
-        if kind is Kind.AGENT:
-            return not self._covered(span, (Kind.AGENT, Kind.INTERNAL))
-        if kind is not Kind.ENTRY or self._covered(span, (Kind.AGENT, Kind.ENTRY, Kind.INTERNAL)):
+        if kind in AGENTS:
+            return not self._covered(span, _COVERING)
+        if kind is not Kind.ENTRY or self._covered(span, _COVERING | {Kind.ENTRY}):
             return False
-        return not any(self.kind(other) is Kind.AGENT for other in self.spans.values())
+        return not any(self.kind(other) in AGENTS for other in self.spans.values())
 
-    def _covered(self, span: SpanRecord, kinds: tuple[Kind, ...]) -> bool:
+    def _covered(self, span: SpanRecord, kinds: frozenset[Kind]) -> bool:
         """Whether a span of ``kinds`` is above. Where spans are each other's ancestors, the first covers."""
         return any(
             self.kind(above) in kinds and not (_order(span) < _order(above) and self._circular(span, above))
