@@ -204,7 +204,13 @@ def _held(items: Sequence[WorkItem]) -> ColumnElement[bool]:
     """The rows of ``items`` that are still claimed with the token that the item has."""
     names = (*KEY, "token")
     wanted = [tuple(getattr(item, name) for name in names) for item in items]
-    return and_(ITEMS.c.state == "claimed", tuple_(*(ITEMS.c[name] for name in names)).in_(wanted))
+    return and_(
+        # SQLite finds rows by the index for these two, but not for a list of tuples
+        ITEMS.c.run_id.in_({item.run_id for item in items}),
+        ITEMS.c.trace_id.in_({item.trace_id for item in items}),
+        ITEMS.c.state == "claimed",
+        tuple_(*(ITEMS.c[name] for name in names)).in_(wanted),
+    )
 
 
 def _row(run_id: str, item: WorkItem) -> dict[str, Any]:

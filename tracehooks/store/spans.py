@@ -197,5 +197,7 @@ def _prune_some(connection: Connection, limit: int) -> int:
         .limit(TRACES_AT_ONCE)
     )
     traces = sorted(set(connection.execute(old).scalars()))
+    if not traces:
+        return 0
     connection.execute(delete(CALLS).where(CALLS.c.trace_id.in_(traces)))
     return connection.execute(delete(SPANS).where(SPANS.c.trace_id.in_(traces))).rowcount
