@@ -38,11 +38,18 @@ class ToxicWords:
 
     def __call__(self, body: dict[str, Any]) -> Reply:
         response = block(body["messages"], "response")
-        digest = hashlib.sha256(response.encode()).digest()
-        if int.from_bytes(digest[:6], "big") / 2**48 < self.failing:
-            return FAILURES[sorted(FAILURES)[digest[6] % len(FAILURES)]]
+        failure = self.fails(response)
+        if failure is not None:
+            return FAILURES[failure]
         verdict = self.verdict(response)
         return slow(verdict, delay=self.delay) if self.delay else verdict
+
+    def fails(self, response: str) -> str | None:
+        """The name of the way in which it fails on ``response``; None when it does not."""
+        digest = hashlib.sha256(response.encode()).digest()
+        if int.from_bytes(digest[:6], "big") / 2**48 >= self.failing:
+            return None
+        return sorted(FAILURES)[digest[6] % len(FAILURES)]
 
     def verdict(self, response: str) -> dict[str, Any]:
         """The reply for ``response``."""

@@ -14,7 +14,8 @@ from tracehooks.judges.retrying import Retry
 from tracehooks.protocols import Scorer
 from tracehooks.records import AgentCall, Score
 from tracehooks.scorers import NoiseScoring, NoiseSensitivityScorer
-from tracehooks.scorers.noise_sensitivity import DIMENSIONS, REPLY_SCHEMA, from_settings
+from tracehooks.scorers.noise_reply import DIMENSIONS, REPLY_SCHEMA
+from tracehooks.scorers.noise_sensitivity import from_settings
 from tracehooks.settings import JudgeSettings, Settings
 from tracehooks.testing import ScriptedJudge
 

@@ -15,7 +15,8 @@ from tracehooks.judges.retrying import Retry
 from tracehooks.protocols import Question, Scorer
 from tracehooks.records import AgentCall, Reason, Score, Status
 from tracehooks.scorers import ToxicityScorer
-from tracehooks.scorers.toxicity import CATEGORIES, REPLY_SCHEMA, from_settings, read_analysis
+from tracehooks.scorers.toxicity import from_settings
+from tracehooks.scorers.toxicity_reply import CATEGORIES, REPLY_SCHEMA, read_analysis
 from tracehooks.settings import JudgeSettings, Settings
 from tracehooks.testing import ScriptedJudge
 

@@ -1,7 +1,6 @@
 """OpenAIJudge: the chat completions of any OpenAI-compatible server as the judge."""
 
 import asyncio
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +15,8 @@ from tracehooks.judges.completions import Completion, CompletionFailed, Messages
 from tracehooks.judges.failures import complaint, failure_in_reply, failure_of, failure_of_status
 from tracehooks.judges.formats import RequestForm
 from tracehooks.judges.retrying import Retry
+from tracehooks.judges.wire import completion_of, decoded, first_choice
 from tracehooks.masking import MASKED, SECRET_PATTERNS, masker
-from tracehooks.protocols import Usage
 from tracehooks.records import Reason
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ class OpenAIJudge(BaseJudge):
         return await client.post(_PATH, cast_to=httpx2.Response, content=orjson.dumps(body, default=dict))
 
     def _refusal(self, response: "httpx2.Response", body: dict[str, Any]) -> Exception:
-        said = _decoded(response)
+        said = decoded(response)
         if said is None:
             said = response.text
         status = response.status_code
@@ -166,13 +165,14 @@ class OpenAIJudge(BaseJudge):
         return failure
 
     def _completion(self, response: "httpx2.Response") -> Completion:
-        reply = _decoded(response)
+        reply = decoded(response)
         if not isinstance(reply, dict):
             kind = response.headers.get("content-type", "no content type")
             detail = f"the judge's server answered 200 with something that is no completion ({kind})"
             raise CompletionFailed(Reason.SERVER_ERROR, detail, retry=True)
-        if reply.get("error") and not reply.get("choices"):
-            raise failure_in_reply(reply["error"], self._scrubbed)
+        error = first_choice(reply).get("error") if reply.get("choices") else reply.get("error")
+        if error:
+            raise failure_in_reply(error, self._scrubbed)
         return completion_of(reply)
 
     def _client(self) -> "AsyncOpenAI":
@@ -208,58 +208,8 @@ class OpenAIJudge(BaseJudge):
         return text if len(text) <= _MOST_DETAIL else text[:_MOST_DETAIL] + "..."
 
 
-def completion_of(reply: Mapping[str, Any]) -> Completion:
-    """The Completion in a decoded chat completion. Whatever is missing or of another shape is left out."""
-    choices = reply.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else {}
-    choice = first if isinstance(first, dict) else {}
-    message = choice.get("message")
-    message = message if isinstance(message, dict) else {}
-    text, refusal = _text_and_refusal(message.get("content"))
-    return Completion(
-        text=text,
-        refusal=message.get("refusal") or refusal,
-        finish_reason=choice.get("finish_reason"),
-        model=reply.get("model"),
-        usage=_usage(reply.get("usage")),
-    )
-
-
 class _FormRefused(Exception):  # noqa: N818 - not an error: the request goes out again, asking for less
     pass
-
-
-def _text_and_refusal(content: Any) -> tuple[str | None, str | None]:
-    if not isinstance(content, list):
-        return (content if isinstance(content, str) else None), None
-    parts = [part if isinstance(part, dict) else {"text": part} for part in content]
-    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
-    refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
-    return ("".join(texts) if texts else None), ("".join(refusals) or None)
-
-
-def _usage(usage: Any) -> Usage:
-    counts = usage if isinstance(usage, dict) else {}
-    return Usage(
-        input_tokens=_tokens(counts.get("prompt_tokens")),
-        output_tokens=_tokens(counts.get("completion_tokens")),
-    )
-
-
-def _tokens(count: Any) -> int | None:
-    return count if isinstance(count, int) and not isinstance(count, bool) else None
-
-
-def _decoded(response: "httpx2.Response") -> Any:
-    """The body as JSON; None when it is none."""
-    try:
-        return orjson.loads(response.content)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        return json.loads(response.content)  # takes a lone surrogate, which orjson does not
-    except (ValueError, RecursionError):
-        return None
 
 
 def _environment_key() -> str | None:

@@ -40,13 +40,14 @@ class JudgedScorer:
 
     async def score(self, call: AgentCall) -> Score:
         """Score ``call``. Never raises: a failure of ours is a Score that is unscored as ``scorer_error``."""
+        target = None if call.trace_id == NOWHERE else TraceRef(call.trace_id, call.span_id)
         try:
             score = await self._scored(call)
         except Exception as error:
             logger.error("%s failed on trace %s: %s", self.name, call.trace_id, error, exc_info=True)
             comment = f"Not scored (scorer_error): {type(error).__name__}: {error}"
             score = Score.unscored(self.name, Reason.SCORER_ERROR, comment)
-        return score if call.trace_id == NOWHERE else score.at(TraceRef(call.trace_id, call.span_id))
+        return score if target is None else score.at(target)
 
     async def _scored(self, call: AgentCall) -> Score:
         raise NotImplementedError(f"{type(self).__name__} does not say how to score")
