@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracehooks.records import AgentCall
 from tracehooks.store.encoding import (
     chunks,
     from_json,
@@ -71,7 +72,9 @@ class Unprintable:
         ([b"raw \xff", {1}, (1, 2)], ["raw \ufffd", [1], [1, 2]]),
         ([Decimal("1.5"), timedelta(seconds=1)], ["1.5", "0:00:01"]),
         ([Unprintable(), 2**70], ["<Unprintable>", str(2**70)]),
-        (datetime(2026, 11, 30, tzinfo=UTC), "2026-11-30T00:00:00+00:00"),
+        ([datetime(2026, 11, 30, tzinfo=UTC)], ["2026-11-30T00:00:00+00:00"]),
+        ([datetime(2026, 11, 30, tzinfo=UTC), 2**70], ["2026-11-30T00:00:00+00:00", str(2**70)]),
+        ([b"raw", AgentCall(name="\ud83e").ref], ["raw", {"trace_id": "0" * 32, "span_id": "0" * 16}]),
         ("a\x00b \udc00", "a\x00b \ufffd"),
     ],
 )

@@ -71,7 +71,11 @@ def _plain(value: Any, depth: int) -> Any:
         return {_utf8(_described(key)): _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(item, depth + 1) for item in value]
-    return _simpler(value)
+    try:
+        # times and the like have a form of their own in JSON
+        return orjson.loads(orjson.dumps(value, default=_simpler))
+    except (TypeError, ValueError, RecursionError):
+        return _described(value)
 
 
 def _utf8(text: str) -> str:
