@@ -29,7 +29,7 @@ class StoreSpanExporter(SpanExporter):
 
     The store is opened when the first batch comes. A span that cannot be stored is counted in ``lost`` and
     never takes its batch along; an oversized one is kept with its long values cut. ``stored``, ``ignored``
-    and ``lost`` add up to the spans handed over.
+    and ``lost`` add up to the spans of all batches but those that FAILURE gave back.
     """
 
     def __init__(self, url: str) -> None:
@@ -48,11 +48,13 @@ class StoreSpanExporter(SpanExporter):
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Store ``spans``. FAILURE when none of those that belong here could be stored; never raises."""
         ours = [span for span in spans if is_agents_own(span)]
+        stored = self._save([record for span in ours if (record := _record(span)) is not None])
+        if ours and not stored:
+            return SpanExportResult.FAILURE
         self.ignored += len(spans) - len(ours)
-        records = [record for span in ours if (record := self._record(span)) is not None]
-        stored = self._save(records)
         self.stored += stored
-        return SpanExportResult.SUCCESS if stored or not ours else SpanExportResult.FAILURE
+        self.lost += len(ours) - stored
+        return SpanExportResult.SUCCESS
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         """Nothing waits here: what was exported is stored."""
@@ -65,13 +67,6 @@ class StoreSpanExporter(SpanExporter):
         if store is not None:
             store.close()
 
-    def _record(self, span: ReadableSpan) -> SpanRecord | None:
-        try:
-            return fitted(span_record(span))
-        except Exception as error:
-            self._lose(1, error)
-            return None
-
     def _save(self, records: Sequence[SpanRecord]) -> int:
         """Store ``records``, together if possible. Returns how many were stored, now or before."""
         if not records:
@@ -80,7 +75,7 @@ class StoreSpanExporter(SpanExporter):
             self._opened().spans.add(records)
         except Exception as error:
             if len(records) == 1 or not _is_about_the_data(error):
-                self._lose(len(records), error)
+                _warn(len(records), error)
                 return 0
             return sum(self._save([record]) for record in records)
         return len(records)
@@ -92,14 +87,14 @@ class StoreSpanExporter(SpanExporter):
             self._store = open_store(self._url)
         return self._store
 
-    def _lose(self, count: int, error: Exception) -> None:
-        self.lost += count
-        logger.warning("%d spans are lost to the store: %s: %s", count, type(error).__name__, error)
-
 
 def is_agents_own(span: ReadableSpan) -> bool:
     """Whether some dialect knows this span as part of an agent's work."""
-    return is_known(scope_of(span), span.attributes or {})
+    try:
+        return is_known(scope_of(span), span.attributes or {})
+    except Exception as error:
+        _warn(1, error)
+        return False
 
 
 def fitted(span: SpanRecord) -> SpanRecord:
@@ -124,6 +119,18 @@ def _cut_value(value: Any) -> Any:
         return value
     preview = value[:PREVIEW_CHARS].encode("utf-8", "replace").decode()
     return orjson.dumps({"truncated": True, "length": len(value), "preview": preview}).decode()
+
+
+def _record(span: ReadableSpan) -> SpanRecord | None:
+    try:
+        return fitted(span_record(span))
+    except Exception as error:
+        _warn(1, error)
+        return None
+
+
+def _warn(count: int, error: Exception) -> None:
+    logger.warning("%d spans could not be stored: %s: %s", count, type(error).__name__, error)
 
 
 def _is_about_the_data(error: Exception) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from tracehooks.exporters.jsonl import JsonlSink
 from tracehooks.protocols import Delivery
 from tracehooks.records import AgentCall, Score, TraceRef
-from tracehooks.settings import Settings
+from tracehooks.settings import JsonlSettings, Settings
 
 START = datetime(2026, 11, 30, 2, tzinfo=UTC)
 
@@ -70,7 +70,7 @@ def test_the_path_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     sinks = [
         JsonlSink.from_settings(Settings()),
-        JsonlSink.from_settings(Settings(jsonl={"path": "x/y.jsonl"})),
+        JsonlSink.from_settings(Settings(jsonl=JsonlSettings(path="x/y.jsonl"))),
     ]
     monkeypatch.chdir("/")
     for sink in sinks:
