@@ -1,0 +1,268 @@
+"""The process's one set-up: ``init``, ``flush``, ``shutdown``, ``stats``.
+
+Parts that hold work of their own (online scoring, delivery) join with :func:`join`: they are flushed and shut
+down in the order in which they joined, after the spans, within one timeout, and their counts come into
+``stats()``. At interpreter exit everything is flushed, for five seconds at most.
+"""
+
+import atexit
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tracehooks.errors import ConfigurationError, TracehooksError
+from tracehooks.tracing.pipeline import Pipeline
+from tracehooks.tracing.provider import door
+from tracehooks.tracing.trouble import trouble
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
+    from tracehooks.settings import Settings
+    from tracehooks.tracing.export import SpanExporter
+
+EXPORTERS = "tracehooks.exporters"
+EXIT_TIMEOUT = 5.0
+# Counts that later parts fill in; they are there, as zeros, from the beginning.
+SCORING_COUNTS: dict[str, Any] = {
+    "triggered": 0,
+    "sampled_out": 0,
+    "scored": 0,
+    "unscored": {},
+    "skipped": {},
+}
+
+
+class Participant(Protocol):
+    """A part of the running product that has something to finish."""
+
+    def flush(self, timeout: float) -> bool:
+        """Finish what is there; False when ``timeout`` seconds were not enough or something was lost."""
+
+    def shutdown(self, timeout: float) -> bool:
+        """Finish and stop."""
+
+    def stats(self) -> Mapping[str, Any]:
+        """Its counts, under names that no other part uses."""
+
+
+class _Runtime:
+    """What ``init`` set up."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.pipeline: Pipeline | None = None
+        self.settings: Settings | None = None
+        self.provider: TracerProvider | None = None
+        self.mask: Callable[[str], str] | None = None
+        self.participants: list[Participant] = []
+        self.exits_cleanly = False
+
+    def renew_lock(self) -> None:
+        self.lock = threading.RLock()
+
+
+_runtime = _Runtime()
+
+
+def init(
+    settings: "Settings | Mapping[str, Any] | str | Path | None" = None,
+    tracer_provider: "TracerProvider | None" = None,
+    mask: Callable[[str], str] | None = None,
+    set_global: bool = False,
+) -> None:
+    """Start recording traced calls into the local store.
+
+    ``settings``: a Settings, a mapping of its keys, a file, or None for the file that is found (see
+    ``tracehooks.settings``). Spans come from ``tracer_provider``, else from the application's global one, now
+    or once it is set, else from a private one; ``set_global`` makes that the global one if the application
+    has none. ``mask`` is applied to every text before it is recorded, after the patterns of the settings.
+
+    Calling it again is safe: with nothing new it does nothing, with other settings, another provider or
+    another mask it flushes and goes on with those. Raises ConfigurationError for what is wrong in them; a
+    store that cannot be opened is one warning, and spans are counted as dropped.
+    """
+    with _runtime.lock:
+        chosen = _settings(settings)
+        if _runtime.pipeline is not None and not _is_new(chosen, tracer_provider, mask):
+            return
+        chosen = chosen or _runtime.settings or _settings_from_file()
+        _open(chosen, tracer_provider or _runtime.provider, mask or _runtime.mask, set_global)
+
+
+def flush(timeout: float = 5.0) -> bool:
+    """Wait until everything is delivered, for ``timeout`` seconds at most. True only if everything was."""
+    deadline = monotonic() + timeout
+    done = _runtime.pipeline is None or _runtime.pipeline.flush(timeout)
+    for participant in list(_runtime.participants):
+        done = _ask("flush", participant.flush, deadline) and done
+    return done
+
+
+def shutdown(timeout: float = 5.0) -> bool:
+    """Deliver what is there and stop recording. ``init()`` starts anew."""
+    deadline = monotonic() + timeout
+    with _runtime.lock:
+        pipeline, participants = _runtime.pipeline, list(_runtime.participants)
+        door.close()
+        _runtime.pipeline = _runtime.settings = _runtime.provider = _runtime.mask = None
+        _runtime.participants.clear()
+    done = pipeline is None or pipeline.flush(timeout)
+    for participant in participants:
+        done = _ask("shutdown", participant.shutdown, deadline) and done
+    if pipeline is not None:
+        done = pipeline.close(max(0.0, deadline - monotonic())) and done
+    return done
+
+
+def stats() -> dict[str, Any]:
+    """Counts of this process since ``init()``: ``started, ended, exported, dropped, pending`` of spans, with
+    ``exported + dropped + pending == ended``; those of scoring; and ``troubles``, our own failures by place.
+    """
+    pipeline = _runtime.pipeline or Pipeline()
+    recording = door.recording or (door.find() if _runtime.pipeline is not None else None)
+    counts: dict[str, Any] = {**pipeline.stats(), **SCORING_COUNTS, "troubles": trouble.counts}
+    masking = recording.capture.mask if recording is not None else None
+    counts["mask_failures"] = 0 if masking is None else masking.failures
+    for participant in list(_runtime.participants):
+        with contextlib.suppress(Exception):
+            counts.update(participant.stats())
+    return counts
+
+
+def join(participant: Participant) -> None:
+    """Let ``participant`` take part in flush, shutdown and stats until the next shutdown."""
+    with _runtime.lock:
+        _runtime.participants.append(participant)
+
+
+def pipeline() -> Pipeline | None:
+    """The running pipeline, whose ``listen`` tells of finished spans; None before ``init()``."""
+    return _runtime.pipeline
+
+
+def settings() -> "Settings | None":
+    """The settings in use; None before ``init()``."""
+    return _runtime.settings
+
+
+def _is_new(settings: "Settings | None", provider: Any, mask: Any) -> bool:
+    return (
+        (settings is not None and settings != _runtime.settings)
+        or (provider is not None and provider is not _runtime.provider)
+        or (mask is not None and mask is not _runtime.mask and mask != _runtime.mask)
+    )
+
+
+def _settings(given: Any) -> "Settings | None":
+    if given is None:
+        return None
+    from tracehooks.settings import Settings, load_settings
+
+    if isinstance(given, Settings):
+        return given
+    if isinstance(given, str | Path):
+        return load_settings(given)
+    if isinstance(given, Mapping):
+        return _validated(given)
+    raise ConfigurationError(f"settings: give Settings, a mapping or a file, not {type(given).__name__}")
+
+
+def _validated(given: Mapping[str, Any]) -> "Settings":
+    from pydantic import ValidationError
+
+    from tracehooks.settings import Settings, dotted
+
+    try:
+        return Settings.model_validate(dict(given))
+    except ValidationError as error:
+        lines = [f"settings: {dotted(item['loc'])}: {item['msg']}" for item in error.errors()]
+        raise ConfigurationError("\n".join(lines)) from None
+
+
+def _settings_from_file() -> "Settings":
+    from tracehooks.settings import load_settings
+
+    return load_settings()
+
+
+def _open(
+    settings: "Settings",
+    provider: "TracerProvider | None",
+    mask: Callable[[str], str] | None,
+    set_global: bool,
+) -> None:
+    before = _runtime.pipeline
+    pipeline = Pipeline(_exporters(settings))
+    door.open(
+        pipeline,
+        provider=provider,
+        mask=_whole_mask(settings, mask),
+        max_bytes=settings.capture.max_bytes,
+        service=settings.service,
+        environment=None if settings.environment == "default" else settings.environment,
+        set_global=set_global,
+    )
+    _runtime.pipeline, _runtime.settings = pipeline, settings
+    _runtime.provider, _runtime.mask = provider, mask
+    if before is not None:
+        pipeline.listeners, pipeline.starters = before.listeners, before.starters
+        pipeline.keep = before.keep
+        before.close(EXIT_TIMEOUT)
+    _flush_at_exit_from_now_on()
+
+
+def _exporters(settings: "Settings") -> "list[SpanExporter]":
+    """The store's exporter; none when the setting ``store`` is empty."""
+    if not settings.store:
+        return []
+    for entry in entry_points(group=EXPORTERS, name="store"):
+        try:
+            return [entry.load().from_settings(settings)]
+        except ConfigurationError:
+            raise
+        except (TracehooksError, ImportError, OSError) as error:
+            trouble("opening the store", error)
+    return []
+
+
+def _whole_mask(settings: "Settings", mask: Callable[[str], str] | None) -> Callable[[str], str] | None:
+    if not settings.mask.patterns:
+        return mask
+    from tracehooks.masking import masker
+
+    by_pattern = masker(settings.mask.patterns)
+    return by_pattern if mask is None else lambda text: mask(by_pattern(text))
+
+
+def _ask(what: str, function: Callable[[float], bool], deadline: float) -> bool:
+    try:
+        return bool(function(max(0.0, deadline - monotonic())))
+    except Exception as error:
+        trouble(what, error)
+        return False
+
+
+def _flush_at_exit_from_now_on() -> None:
+    if _runtime.exits_cleanly:
+        return
+    _runtime.exits_cleanly = True
+    atexit.register(_finish)
+    with contextlib.suppress(ImportError):  # a child of multiprocessing leaves without atexit
+        from multiprocessing import util
+
+        util.register_after_fork(_runtime, lambda _: util.Finalize(None, _finish, exitpriority=10))
+
+
+def _finish() -> None:
+    with contextlib.suppress(Exception):
+        flush(EXIT_TIMEOUT)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_runtime.renew_lock)

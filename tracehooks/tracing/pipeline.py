@@ -1,0 +1,179 @@
+"""From finished spans to exporters and listeners, off the agent's path, with counts that add up.
+
+The seam for online scoring: ``pipeline.listen(listener)``, where ``listener(span, full, hooks)`` is called on
+the thread that ended the span, so it must only decide and queue. ``span`` is the finished ReadableSpan,
+``full`` a :class:`FullText` when its texts had to be cut for the span's attributes (else None), ``hooks``
+what was given to ``@traced(hooks=[...])``. It hears of every span that ``keep`` lets in, agent or not.
+
+What must also know of spans as they start gives ``on_start``; it hears of everybody's.
+
+The seam for spans of other instrumentations: ``keep``, one function from a finished span to a bool.
+"""
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from tracehooks.tracing import semconv
+from tracehooks.tracing.export import Exporting, SpanExporter
+from tracehooks.tracing.trouble import trouble
+from tracehooks.worker import BackgroundWorker
+
+MAX_QUEUE = 2048
+MAX_BATCH = 256
+INTERVAL = 1.0  # seconds that a finished span waits for company
+
+
+@dataclass(frozen=True, slots=True)
+class FullText:
+    """The uncut JSON of a call's input and output; None for one that was not cut."""
+
+    input: str | None = None
+    output: str | None = None
+
+    def restored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """The span's attributes with the uncut texts in place of the cut ones."""
+        whole = {semconv.INPUT: self.input, semconv.OUTPUT: self.output}
+        return {**attributes, **{name: text for name, text in whole.items() if text is not None}}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What goes with a finished span and has no place in its attributes."""
+
+    full: FullText | None
+    hooks: tuple[Any, ...]
+
+
+NO_NOTE = Note(None, ())
+Listener = Callable[[Any, FullText | None, tuple[Any, ...]], None]
+Starter = Callable[[Any], None]
+SpanKey = tuple[int, int]
+
+
+def is_ours(span: Any) -> bool:
+    """Whether ``@traced`` made this span."""
+    scope = span.instrumentation_scope
+    return scope is not None and scope.name == semconv.SCOPE
+
+
+class Pipeline:
+    """Queue, exporters, listeners and counters of one ``init()``."""
+
+    def __init__(
+        self,
+        exporters: Sequence[SpanExporter] = (),
+        *,
+        keep: Callable[[Any], bool] = is_ours,
+        max_queue: int = MAX_QUEUE,
+        max_batch: int = MAX_BATCH,
+        interval: float = INTERVAL,
+    ) -> None:
+        self.keep = keep
+        self.notes: dict[SpanKey, Note] = {}
+        self.listeners: tuple[Listener, ...] = ()
+        self.starters: tuple[Starter, ...] = ()
+        self.start_listeners: tuple[Callable[[Any], None], ...] = ()
+        self.exporting = Exporting(exporters)
+        self.worker: BackgroundWorker[Any] = BackgroundWorker(
+            "spans", self.exporting.export, max_queue=max_queue, max_batch=max_batch, interval=interval
+        )
+        self.reset_counts()
+        _pipelines.add(self)
+
+    def reset_counts(self) -> None:
+        """Begin to count anew, as a forked child must: what its parent ended is not its own."""
+        self._lock = threading.RLock()
+        self._started = 0
+        self._ended = 0
+        self.exporting.reset_counts()
+
+    def listen(self, listener: Listener, on_start: Callable[[Any], None] | None = None) -> None:
+        """Tell ``listener`` of every finished span from now on, ``on_start`` of every one that begins."""
+        self.listeners = (*self.listeners, listener)
+        if on_start is not None:
+            self.start_listeners = (*self.start_listeners, on_start)
+
+    def count_start(self) -> None:
+        """One of our spans begins."""
+        with self._lock:
+            self._started += 1
+
+    def end_with_note(self, span: Any, end: int, note: Note) -> None:
+        """End ``span`` at ``end`` nanoseconds; its listeners get ``note`` along."""
+        context = span.get_span_context()
+        key = (context.trace_id, context.span_id)
+        self.notes[key] = note
+        try:
+            span.end(end)
+        finally:
+            self.notes.pop(key, None)
+
+    def on_end(self, span: Any) -> None:
+        """A span has ended: queue it for the exporters and tell the listeners, if it belongs here."""
+        if not self.keep(span):
+            return
+        with self._lock:
+            self._ended += 1
+        if self.exporting.exporters:
+            self.worker.put(span)
+        if self.listeners:
+            self._tell(span)
+
+    def _tell(self, span: Any) -> None:
+        context = span.context
+        note = self.notes.pop((context.trace_id, context.span_id), NO_NOTE)
+        for listener in self.listeners:
+            try:
+                listener(span, note.full, note.hooks)
+            except Exception as error:
+                trouble("a listener", error)
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until all spans ended so far are exported; False when some were lost or time ran out."""
+        lost = self.dropped
+        return self.worker.flush(timeout) and self.dropped == lost
+
+    def close(self, timeout: float) -> bool:
+        """Export what is left, then shut the exporters down."""
+        deadline = monotonic() + timeout
+        done = self.worker.close(timeout)
+        self.exporting.shutdown(max(0.0, deadline - monotonic()))
+        return done
+
+    @property
+    def dropped(self) -> int:
+        """Spans that were lost: refused by the full queue, or by an exporter for good."""
+        return self.worker.dropped + self.exporting.dropped
+
+    def stats(self) -> dict[str, int]:
+        """The counters: ``exported + dropped + pending == ended``."""
+        with self._lock:
+            started, ended = self._started, self._ended
+        dropped = self.dropped
+        if not self.exporting.exporters:
+            return {"started": started, "ended": ended, "exported": ended, "dropped": 0, "pending": 0}
+        exported = min(self.exporting.exported, ended - dropped)
+        return {
+            "started": started,
+            "ended": ended,
+            "exported": exported,
+            "dropped": dropped,
+            "pending": ended - exported - dropped,
+        }
+
+
+_pipelines: "weakref.WeakSet[Pipeline]" = weakref.WeakSet()
+
+
+def _reset_in_child() -> None:
+    for pipeline in list(_pipelines):
+        pipeline.reset_counts()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_in_child)

@@ -1,0 +1,50 @@
+"""The span processor that an application's provider gets: ours to the pipeline, everything else untouched."""
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+
+from tracehooks.tracing.pipeline import Pipeline
+from tracehooks.tracing.trouble import trouble
+
+
+class TracehooksProcessor(SpanProcessor):
+    """Hands spans to ``pipeline``; idle while that is None.
+
+    A processor cannot be taken off a provider again, so it stays, and a later ``init()`` gives it another
+    pipeline. It never raises: the SDK would pass that on to whoever ended the span.
+    """
+
+    def __init__(self) -> None:
+        self.pipeline: Pipeline | None = None
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """Tell whoever wants to know."""
+        pipeline = self.pipeline
+        if pipeline is None or not pipeline.starters:
+            return
+        for starter in pipeline.starters:
+            try:
+                starter(span)
+            except Exception as error:
+                trouble("a listener", error)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Queue it, if it is sampled."""
+        pipeline = self.pipeline
+        if pipeline is None:
+            return
+        try:
+            context = span.context
+            if context is not None and context.trace_flags.sampled:
+                pipeline.on_end(span)
+        except Exception as error:
+            trouble("taking a span in", error)
+
+    def shutdown(self) -> None:
+        """Flush. The application closed its provider, but ``tracehooks.shutdown`` is what closes ours."""
+        self.force_flush(5000)
+
+    def force_flush(self, timeout_millis: int = 30000) -> bool:
+        """Wait until everything is exported, for at most that long."""
+        pipeline = self.pipeline
+        return True if pipeline is None else pipeline.flush(timeout_millis / 1000)

@@ -1,0 +1,91 @@
+"""What becomes of a call when its function returns: most results end it, streams and awaitables go on."""
+
+import io
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any
+
+from opentelemetry.context import attach
+
+from tracehooks.tracing.call import Call, StreamCall
+from tracehooks.tracing.context import leave
+from tracehooks.tracing.proxies import stand_in
+from tracehooks.tracing.streams import drive, drive_async
+from tracehooks.tracing.trouble import trouble
+
+PLAIN = frozenset({str, dict, list, tuple, int, float, bool, type(None), bytes, set})
+
+
+def hand_on(call: Call, result: Any) -> Any:
+    """What the caller gets: ``result`` itself, or, where it is still to come, a stream that ends the call.
+
+    Iterators are streams; files are not, nor is anything that merely can be iterated.
+    """
+    try:
+        return _hand_on(call, result, type(result))
+    except Exception as error:
+        trouble("following a result", error)
+        call.succeed(result)
+        return result
+
+
+def _hand_on(call: Call, result: Any, kind: type) -> Any:
+    if kind is GeneratorType:
+        stream = call.as_stream()
+        return named(drive(lambda: stream, result), result)
+    if kind is AsyncGeneratorType:
+        stream = call.as_stream()
+        return named(drive_async(lambda: stream, result), result)
+    if kind is CoroutineType:
+        stream = call.as_stream()
+        stream.source = result
+        return named(_await(stream, result), result)
+    if _is_future(kind):
+        stream = call.as_stream()
+        result.add_done_callback(lambda future: _settle(stream, future))
+    elif _is_stream(kind):
+        return stand_in(result, call.as_stream())
+    else:
+        call.succeed(result)
+    return result
+
+
+def named(generator: Any, like: Any) -> Any:
+    """``generator`` under the name that warnings and tracebacks know."""
+    generator.__name__, generator.__qualname__ = like.__name__, like.__qualname__
+    return generator
+
+
+def _is_future(kind: type) -> bool:
+    return hasattr(kind, "_asyncio_future_blocking") and hasattr(kind, "add_done_callback")
+
+
+def _is_stream(kind: type) -> bool:
+    if not (hasattr(kind, "__next__") or hasattr(kind, "__anext__")):
+        return False
+    # a mock has every method, and an application's tests want back the very mock they gave
+    return not issubclass(kind, io.IOBase) and kind.__module__ != "unittest.mock"
+
+
+async def _await(call: StreamCall, coroutine: Any) -> Any:
+    call.source = None
+    token = attach(call.context)
+    try:
+        result = await coroutine
+    except BaseException as error:
+        leave(token)
+        call.fail(error)
+        raise
+    leave(token)
+    if type(result) in PLAIN:
+        call.succeed(result)
+        return result
+    return hand_on(call, result)
+
+
+def _settle(call: StreamCall, future: Any) -> None:
+    if future.cancelled():
+        call.finish(complete=False)
+    elif (error := future.exception()) is not None:
+        call.fail(error)
+    else:
+        call.succeed(future.result())

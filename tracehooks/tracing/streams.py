@@ -1,0 +1,181 @@
+"""Driving a generator in its home context, chunk by chunk, with its whole protocol intact.
+
+Both drivers are real generators, so that everything Python knows of a generator holds for them. Their loops
+are written out flat: each chunk passes here, and this is what tracing costs a stream.
+"""
+
+import sys
+import types
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextvars import copy_context
+from typing import Any
+
+from tracehooks.tracing.call import StreamCall
+from tracehooks.tracing.home import Home
+
+Start = Callable[[], StreamCall]
+_CHUNK = object()  # what the pump yields when it has a chunk; anything else is the event loop's
+
+
+def drive(start: Start, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """Yield what ``inner`` yields. ``start`` begins the call when the first step is taken."""
+    call = start()
+    home, chunks, recorded = Home(call.context), call.chunks, call.is_open
+    run, inside, seen, kept = home.run, home.context, home.seen, home.kept
+    append, room = chunks.items.append, chunks.room
+    send = inner.send
+    step: Any = send
+    argument: Any = None
+    left = False
+    try:
+        while True:
+            try:
+                if copy_context() != seen:
+                    seen, kept = home.bring_in()
+            except Exception:  # some variable's value cannot be compared
+                seen, kept = home.bring_in()
+            chunk = run(step, argument)
+            try:
+                if inside != kept:
+                    seen, kept = home.bring_out()
+            except Exception:
+                seen, kept = home.bring_out()
+            if type(chunk) is str and room > 0:
+                append(chunk)
+                room -= len(chunk) + 8
+            elif recorded:
+                room = chunks.take(chunk, room)
+            try:
+                argument = yield chunk
+            except BaseException as error:
+                step, argument, left = inner.throw, error, isinstance(error, GeneratorExit)
+            else:
+                step = send
+                left = False
+    except StopIteration as stop:
+        home.settle()
+        call.finish(complete=not left)
+        return stop.value
+    except BaseException as error:
+        argument = None  # or the error, its traceback and this frame would keep each other alive
+        home.settle()
+        call.fail(error)
+        raise
+
+
+async def drive_async(start: Start, inner: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+    """The same for an async generator. Its steps run in the task of whoever asks for the next chunk."""
+    call = start()
+    home, chunks, recorded = Home(call.context), call.chunks, call.is_open
+    run, inside, seen, kept = home.run, home.context, home.seen, home.kept
+    append, room = chunks.items.append, chunks.room
+    cell: list[Any] = [None]
+    pump = _pump(_first_step(inner), inner, cell)
+    send = pump.send
+    step: Any = send
+    argument: Any = None
+    left = False
+    try:
+        while True:
+            try:
+                if copy_context() != seen:
+                    seen, kept = home.bring_in()
+            except Exception:
+                seen, kept = home.bring_in()
+            signal = run(step, argument)
+            if signal is not _CHUNK:
+                await _relay(run, pump, signal)
+            try:
+                if inside != kept:
+                    seen, kept = home.bring_out()
+            except Exception:
+                seen, kept = home.bring_out()
+            chunk = cell[0]
+            if type(chunk) is str and room > 0:
+                append(chunk)
+                room -= len(chunk) + 8
+            elif recorded:
+                room = chunks.take(chunk, room)
+            try:
+                argument = yield chunk
+            except BaseException as error:
+                step, argument, left = pump.throw, error, isinstance(error, GeneratorExit)
+            else:
+                step = send
+                left = False
+    except StopAsyncIteration:
+        home.settle()
+        call.finish(complete=not left)
+    except BaseException as error:
+        argument = None
+        home.settle()
+        call.fail(error)
+        raise
+
+
+@types.coroutine
+def _pump(first: Any, inner: AsyncGenerator[Any, Any], cell: list[Any]) -> Generator[Any, Any, None]:
+    """Await one step of ``inner`` after the other; put each chunk into the cell and say so.
+
+    This runs in the home context, and awaits there at the speed of C.
+    """
+    cell[0] = yield from first
+    while True:
+        try:
+            argument = yield _CHUNK
+        except BaseException as error:
+            step: Any = inner.athrow
+            argument = error
+        else:
+            step = inner.asend
+        cell[0] = yield from step(argument)
+
+
+@types.coroutine
+def _relay(run: Any, pump: Any, signal: Any) -> Generator[Any, Any, None]:
+    """Pass to and fro between the event loop and a step that waits, until there is a chunk."""
+    while signal is not _CHUNK:
+        try:
+            argument = yield signal
+        except BaseException as error:
+            step, argument = pump.throw, error
+        else:
+            step = pump.send
+        signal = run(step, argument)
+
+
+@types.coroutine
+def relay_all(run: Any, awaitable: Any) -> Generator[Any, Any, Any]:
+    """Await something in the context of ``run``; gives its result."""
+    steps = awaitable.__await__()
+    send: Any = getattr(steps, "send", None) or (lambda _: next(steps))
+    step, argument = send, None
+    while True:
+        try:
+            signal = run(step, argument)
+        except StopIteration as stop:
+            return stop.value
+        try:
+            argument = yield signal
+        except BaseException as error:
+            step, argument = steps.throw, error
+        else:
+            step = send
+
+
+def _first_step(inner: AsyncGenerator[Any, Any]) -> Any:
+    """The first step of ``inner``, begun without the event loop hearing of it.
+
+    The loop closes every async generator it has heard of when it ends. It knows the one that drives; if it
+    knew the inner one too it would close both at once, and fail.
+    """
+    firstiter, finalizer = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(firstiter=None, finalizer=finalizer and _leave_alone)
+    try:
+        return inner.asend(None)
+    finally:
+        sys.set_asyncgen_hooks(firstiter=firstiter, finalizer=finalizer)
+
+
+def _leave_alone(generator: AsyncGenerator[Any, Any]) -> None:
+    """Do what a closed event loop does with a generator that is collected: nothing."""

@@ -1,0 +1,131 @@
+"""The wrapper of each function shape: as thin as can be, and the same to ``inspect`` as what it wraps."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from opentelemetry.context import attach, get_current
+
+from tracehooks.tracing.call import Call, StreamCall, begin
+from tracehooks.tracing.context import leave
+from tracehooks.tracing.provider import door
+from tracehooks.tracing.results import PLAIN, hand_on, named
+from tracehooks.tracing.spec import Spec
+from tracehooks.tracing.streams import drive, drive_async
+
+Function = Callable[..., Any]
+
+
+def wrap(function: Function, spec: Spec) -> Function:
+    """A function that does what ``function`` does, and records it."""
+    shape = _shape(function)
+    if shape == inspect.CO_COROUTINE:
+        wrapper = _coroutine(function, spec)
+        if not inspect.iscoroutinefunction(function):  # an object whose __call__ is one
+            wrapper = _plain_call_of(wrapper)
+    elif shape:
+        wrapper = _generator(function, spec, drive if shape == inspect.CO_GENERATOR else drive_async)
+        if _is_shaped(function, shape):
+            wrapper.__code__ = wrapper.__code__.replace(co_flags=wrapper.__code__.co_flags | shape)
+    else:
+        wrapper = _plain(function, spec)
+    functools.update_wrapper(wrapper, function)
+    for name in ("__name__", "__qualname__"):
+        if not hasattr(function, name):
+            setattr(wrapper, name, spec.name)
+    return wrapper
+
+
+_PREDICATES: dict[int, Callable[[Any], bool]] = {
+    inspect.CO_COROUTINE: inspect.iscoroutinefunction,
+    inspect.CO_GENERATOR: inspect.isgeneratorfunction,
+    inspect.CO_ASYNC_GENERATOR: inspect.isasyncgenfunction,
+}
+
+
+def _is_shaped(function: Function, shape: int) -> bool:
+    return _PREDICATES[shape](function)
+
+
+def _shape(function: Function) -> int:
+    """The code flag of what calling ``function`` gives: a coroutine, a generator, or 0 for anything else."""
+    called = getattr(type(function), "__call__", None)  # noqa: B004 - of the class, as Python calls it
+    for shape in _PREDICATES:
+        if _is_shaped(function, shape) or (called is not None and _is_shaped(called, shape)):
+            return shape
+    return 0
+
+
+def _plain(function: Function, spec: Spec) -> Function:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recording = door.recording or door.find()
+        if recording is None:
+            return function(*args, **kwargs)
+        call = begin(Call, spec, recording, get_current(), args, kwargs)
+        token = attach(call.context)
+        try:
+            result = function(*args, **kwargs)
+        except BaseException as error:
+            leave(token)
+            call.fail(error)
+            raise
+        leave(token)
+        if type(result) in PLAIN:
+            call.succeed(result)
+            return result
+        return hand_on(call, result)
+
+    return wrapper
+
+
+def _coroutine(function: Function, spec: Spec) -> Function:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recording = door.recording or door.find()
+        if recording is None:
+            return await function(*args, **kwargs)
+        call = begin(Call, spec, recording, get_current(), args, kwargs)
+        token = attach(call.context)
+        try:
+            result = await function(*args, **kwargs)
+        except BaseException as error:
+            leave(token)
+            call.fail(error)
+            raise
+        leave(token)
+        if type(result) in PLAIN:
+            call.succeed(result)
+            return result
+        return hand_on(call, result)
+
+    return wrapper
+
+
+def _plain_call_of(coroutine_function: Function) -> Function:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return coroutine_function(*args, **kwargs)
+
+    return wrapper
+
+
+def _generator(function: Function, spec: Spec, driver: Callable[..., Any]) -> Function:
+    """For generator functions. The span starts with the first step, under the context of the call.
+
+    The wrapper itself is an ordinary function, because that context has to be kept when it is called, while a
+    generator function's body runs only when it is stepped. Its code is flagged as what it stands for, which
+    is what ``inspect`` looks at; since Python 3.11 an opcode makes the generator, and the flag only says so.
+    """
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        inner = function(*args, **kwargs)
+        recording = door.recording or door.find()
+        if recording is None:
+            return inner
+        around = get_current()
+
+        def start() -> StreamCall:
+            return begin(StreamCall, spec, recording, around or get_current(), args, kwargs)
+
+        return named(driver(start, inner), inner)
+
+    return wrapper
