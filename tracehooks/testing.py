@@ -1,15 +1,20 @@
-"""What users need in their own tests: a judge that follows a script."""
+"""What users need in their own tests: a judge that follows a script, and spans kept in memory."""
 
 import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from tracehooks.calls import agent_calls, span_record
 from tracehooks.judges.asking import BaseJudge
 from tracehooks.judges.completions import Completion, CompletionFailed, Messages
 from tracehooks.judges.failures import failure_of
 from tracehooks.protocols import Answer, Question
-from tracehooks.records import Reason
+from tracehooks.records import AgentCall, Reason
 
 Reply = Mapping[str, Any] | str | BaseException | Completion
 _NONE_LEFT = object()
@@ -92,3 +97,31 @@ def _played(reply: Any, model: str) -> Completion:
         return reply
     text = reply if isinstance(reply, str) else json.dumps(reply)
     return Completion(text=text, model=model, finish_reason="stop")
+
+
+class MemoryExporter(InMemorySpanExporter):
+    """Keeps finished spans in memory, for tests of traced code that need no store::
+
+        exporter = MemoryExporter()
+        tracehooks.init({"store": ""}, tracer_provider=exporter.provider())
+        answer("Where is my parcel?")
+        assert exporter.calls[0].output == "On its way."
+
+    ``clear()`` forgets them. It is an OpenTelemetry span exporter, so any provider takes it.
+    """
+
+    @property
+    def spans(self) -> tuple[ReadableSpan, ...]:
+        """The finished spans, in the order in which they ended."""
+        return self.get_finished_spans()
+
+    @property
+    def calls(self) -> list[AgentCall]:
+        """The outermost agent calls among them, by their start."""
+        return agent_calls(span_record(span) for span in self.spans)
+
+    def provider(self, **options: Any) -> TracerProvider:
+        """A tracer provider that exports here, each span as it ends; ``options`` are TracerProvider's."""
+        provider = TracerProvider(**{"shutdown_on_exit": False, **options})
+        provider.add_span_processor(SimpleSpanProcessor(self))
+        return provider
