@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from tracehooks.cli import output
-from tracehooks.cli.signals import Interrupted, termination_as_interrupt
+from tracehooks.cli.signals import INTERRUPTED, Interrupted, termination_as_interrupt
 from tracehooks.cli.verbs import Verbs, examples
 from tracehooks.errors import TracehooksError
 
-USAGE, INTERRUPTED = 2, 130
+USAGE = 2
 # typer carries its own copy of click's exceptions, or click's: told by their place above a name it exports
 UsageFault: type[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -63,7 +63,7 @@ def main(args: Sequence[str] | None = None) -> int:
         try:
             code = _run(words)
         except (Interrupted, KeyboardInterrupt) as stopped:
-            code = _complain(words, INTERRUPTED, str(stopped) or "interrupted")
+            code = _complain(words, ended_by.code, str(stopped) or "interrupted")
         except TracehooksError as error:
             code = _complain(words, USAGE, str(error))
         except Exception as error:
@@ -72,7 +72,7 @@ def main(args: Sequence[str] | None = None) -> int:
             what = f"unexpected {type(error).__name__}: {error}"
             code = _complain(words, USAGE, f"{what} (run again with --debug to see where)")
     output.finish()
-    return 143 if code == INTERRUPTED and ended_by.sigterm else code
+    return code
 
 
 def _run(words: list[str]) -> int:

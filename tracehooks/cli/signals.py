@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+
 
 class Interrupted(Exception):  # noqa: N818 - not an error: somebody asked for it
     """The work was interrupted and put away in order; the message says how to go on."""
@@ -13,9 +15,14 @@ class Interrupted(Exception):  # noqa: N818 - not an error: somebody asked for i
 
 @dataclass
 class EndedBy:
-    """Whether SIGTERM ended the work."""
+    """What ended the work, if it was interrupted: Ctrl-C, or SIGTERM."""
 
     sigterm: bool = False
+
+    @property
+    def code(self) -> int:
+        """The exit code that shells use for it."""
+        return TERMINATED if self.sigterm else INTERRUPTED
 
 
 @contextmanager

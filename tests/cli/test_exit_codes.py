@@ -1,0 +1,263 @@
+"""The exit code says what happened, and nothing that a user does ends in a traceback."""
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shop import Shop, command, environment, strict_json
+from tests.fake_openai import FakeOpenAI, ToxicWords
+from tests.stored import POLITE, RUDE, mixed
+from tracehooks.store import Store
+
+PASSING, FAILING = mixed(100, 0), [RUDE] * 30
+
+
+def _seen(result: subprocess.CompletedProcess[str]) -> str:
+    assert "Traceback" not in result.stderr + result.stdout
+    return result.stderr
+
+
+def test_a_clean_night_passes_with_0(tmp_path: Path, judge: FakeOpenAI) -> None:
+    """promptfoo/promptfoo#335: a pass is 0."""
+    result = Shop.at(tmp_path, PASSING, url=judge.url).tracehooks("run", "toxicity")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("PASS  toxicity: 0 of 100")
+    assert result.stderr == ""
+
+
+def test_a_toxic_night_fails_with_1(tmp_path: Path, judge: FakeOpenAI) -> None:
+    """promptfoo/promptfoo#345: CI goes red when the verdict is fail."""
+    result = Shop.at(tmp_path, FAILING, url=judge.url).tracehooks("run", "nightly")
+    assert result.returncode == 1, result.stderr
+    assert result.stdout.startswith("FAIL  toxicity: 30 of 30")
+
+
+def test_a_judge_that_is_down_is_undecided_with_3(tmp_path: Path) -> None:
+    """promptfoo/promptfoo#7040: an outage of the judge is no quality failure, and no pass."""
+    result = Shop.at(tmp_path, PASSING).tracehooks("run", "toxicity")
+    assert result.returncode == 3, result.stderr
+    assert result.stdout.startswith("INCONCLUSIVE  coverage: 0 of 100")
+    assert "unreachable" in result.stdout
+    _seen(result)
+
+
+def test_nothing_to_judge_is_undecided_unless_allowed(tmp_path: Path) -> None:
+    """agentclash/agentclash#901: an empty window is 3, and 0 only where somebody said so."""
+    shop = Shop.at(tmp_path)
+    result = shop.tracehooks("run", "toxicity")
+    assert result.returncode == 3
+    assert "no_data" in result.stdout
+    allowed = shop.tracehooks("run", "toxicity", "--allow-empty")
+    assert allowed.returncode == 0
+    assert "allowed by --allow-empty" in allowed.stdout
+
+
+def test_a_sample_of_none_asks_nobody_and_is_skipped(tmp_path: Path, judge: FakeOpenAI) -> None:
+    """langfuse/langfuse-python#1784: 0 is 0, not everything."""
+    before = len(judge.requests)
+    shop = Shop.at(tmp_path, PASSING, url=judge.url, job="sample: {size: 0}")
+    document = shop.document("run", "toxicity")
+    assert (document["state"], document["exit_code"]) == ("skipped", 3)
+    assert len(judge.requests) == before
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("run", "toxicity", "--config", "missing.yaml"), "missing.yaml: no such settings file"),
+        (("run", "noise"), "known are toxicity, nightly"),
+        (("run", "toxicity", "--window", "yesterday"), "--window 'yesterday'"),
+        (("run", "toxicity", "--from", "soon"), "'soon' is not a time"),
+        (("run", "toxicity", "--from", "2026-12-01", "--to", "2026-11-01"), "before it starts"),
+        (("run",), "JOB"),
+        (("run", "toxicity", "--no-such-option"), "--no-such-option"),
+        (("runn", "toxicity"), "did you mean run?"),
+        (("report", "0123456789abcdef"), "there is no run"),
+        (("resume", "0123456789abcdef"), "there is no run"),
+        (("explain", "not-a-trace"), "is no trace id"),
+        (("traces", "--status", "great"), "known are scored, unscored, skipped, none"),
+        (("traces", "--after", "nonsense"), "is no cursor"),
+        (("traces", "--limit", "0"), "--limit"),
+        (("scores", "--status", "none"), "known are scored, unscored, skipped"),
+        (("traces", "prune", "--older-than", "long"), "is not a duration"),
+    ],
+)
+def test_a_wrong_argument_is_2_and_one_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    args: tuple[str, ...],
+    says: str,
+) -> None:
+    """promptfoo/promptfoo#345: a typing error is not a verdict, and the sentence says what would be right."""
+    assert Shop.at(tmp_path).inside(monkeypatch, *args) == 2
+    out, errors = capsys.readouterr()
+    assert says in errors
+    assert (out, errors.count("\n")) == ("", 1)
+
+
+def test_a_wrong_setting_names_file_line_and_key(tmp_path: Path) -> None:
+    """promptfoo/promptfoo#345: what is wrong is found where it is written."""
+    shop = Shop.at(tmp_path, job="gate: {max_rat: 0.1}")
+    result = shop.tracehooks("status")
+    assert result.returncode == 2
+    assert "tracehooks.yaml:5: jobs.toxicity.gate.max_rat: unknown key; did you mean max_rate?" in _seen(
+        result
+    )
+
+
+def test_a_secret_is_in_no_message(tmp_path: Path) -> None:
+    """The key of the judge stays out of errors and reports."""
+    shop = Shop.at(tmp_path, PASSING[:3])
+    for args in (("run", "toxicity"), ("report", "--json"), ("doctor", "--json"), ("doctor", "--debug")):
+        result = shop.tracehooks(*args)
+        assert "key-TEST-123" not in result.stdout + result.stderr
+
+
+def test_a_store_that_is_no_database_is_2(tmp_path: Path) -> None:
+    """One sentence about the file, no traceback."""
+    shop = Shop.at(tmp_path)
+    (tmp_path / "store.db").write_text("this is a shopping list, not a database\n" * 100)
+    result = shop.tracehooks("status")
+    assert result.returncode == 2
+    assert "store.db" in _seen(result)
+
+
+def test_an_unexpected_error_is_a_sentence_and_a_traceback_on_request(tmp_path: Path) -> None:
+    """What we did not foresee is told by its type; --debug shows where."""
+    shop = Shop.at(tmp_path, PASSING[:3])
+    (tmp_path / "broken.py").write_text("import tracehooks.jobs.windows as w\nw.resolve_window = None\n")
+    (tmp_path / "sitecustomize.py").write_text("import broken\n")
+    result = shop.tracehooks("plan", "toxicity", PYTHONPATH=str(tmp_path))
+    if "unexpected" not in result.stderr:  # the name was already bound where it is used
+        (tmp_path / "broken.py").write_text("import tracehooks.jobs.toxicity as t\nt.resolve_window = None\n")
+        result = shop.tracehooks("plan", "toxicity", PYTHONPATH=str(tmp_path))
+    assert result.returncode == 2
+    assert "unexpected TypeError" in _seen(result)
+    debugged = shop.tracehooks("plan", "toxicity", "--debug", PYTHONPATH=str(tmp_path))
+    assert debugged.returncode != 0
+    assert "Traceback" in debugged.stderr
+
+
+@pytest.mark.parametrize(("outputs", "code"), [(PASSING, 0), (FAILING, 1)])
+def test_a_reader_that_goes_away_does_not_change_the_verdict(
+    tmp_path: Path, judge: FakeOpenAI, outputs: list[str | None], code: int
+) -> None:
+    """promptfoo/promptfoo#335: `| head -1` gives the same code as without it."""
+    shop = Shop.at(tmp_path, outputs, url=judge.url)
+    for args in (("run", "toxicity"), ("run", "toxicity", "--json"), ("status",)):
+        run = subprocess.Popen(
+            command(*args), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert run.stdout is not None
+        run.stdout.close()  # as head does, only sooner
+        _, errors = run.communicate(timeout=60)
+        assert run.returncode == code
+        assert errors == b""
+    with shop.store() as store:
+        assert store.runs.latest() is not None
+
+
+def test_closed_and_full_outputs_are_survived(tmp_path: Path, judge: FakeOpenAI) -> None:
+    """No descriptor at all keeps the verdict's code; a full disk is an error that is told."""
+    Shop.at(tmp_path, FAILING, url=judge.url)
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command("run", "toxicity")],
+        cwd=tmp_path,
+        env=environment(),
+        timeout=60,
+    )
+    assert closed.returncode == 1
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            command("status"),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+        )
+    assert result.returncode == 2
+    assert b"standard output cannot be written" in result.stderr
+
+
+def _wait_for_scores(store: Store, n: int) -> None:
+    deadline = time.monotonic() + 60
+    while store.overview.counts()["scores"] < n:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "ignoring"),
+    [(signal.SIGINT, 130, False), (signal.SIGTERM, 143, False), (signal.SIGTERM, 143, True)],
+)
+def test_an_interrupted_night_is_put_away_and_resumed(
+    tmp_path: Path, number: signal.Signals, code: int, ignoring: bool
+) -> None:
+    """promptfoo/promptfoo#335: 130 for Ctrl-C; the run is marked, its claims are free, nothing is lost."""
+    with FakeOpenAI(ToxicWords(delay=0.2)) as slow:
+        shop = Shop.at(tmp_path, mixed(60, 1), url=slow.url, job="gate: {max_rate: 0.2}")
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring else signal.default_int_handler)
+        try:
+            run = shop.start("run", "toxicity", "--json")
+        finally:
+            signal.signal(signal.SIGINT, before)
+        with shop.store() as store:
+            _wait_for_scores(store, 5)
+            run.send_signal(number)
+            out, errors = run.communicate(timeout=60)
+            assert run.returncode == code
+            assert "interrupted with" in errors
+            assert "`tracehooks resume` goes on" in errors
+            assert strict_json(out)["exit_code"] == code
+            (record,) = store.runs.list()
+            assert record.state == "interrupted"
+            assert store.items.owners(record.id) == []
+            done = store.overview.counts()["scores"]
+        status = shop.document("status")
+        assert (status["exit_code"], status["runs"][0]["state"]) == (3, "interrupted")
+        asked = len(slow.requests)
+        resumed = shop.document("resume")
+        assert (resumed["exit_code"], resumed["counts"]["scored"]) == (0, 60)
+        assert len(slow.requests) - asked == 60 - done
+
+
+def test_nothing_to_resume_is_0(tmp_path: Path, judge: FakeOpenAI) -> None:
+    """A sentence, not an error: a job may always call it."""
+    shop = Shop.at(tmp_path, PASSING, url=judge.url)
+    first = shop.tracehooks("resume")
+    assert (first.returncode, first.stdout) == (0, "Nothing to resume: there is no unfinished run.\n")
+    shop.tracehooks("run", "toxicity")
+    assert shop.document("resume")["resumed"] is None
+
+
+def test_a_second_run_judges_nothing_and_repeats_the_verdict(tmp_path: Path, judge: FakeOpenAI) -> None:
+    """langfuse/langfuse#13823: the same command again costs nothing and says the same."""
+    shop = Shop.at(tmp_path, [*PASSING, RUDE], url=judge.url, job="gate: {max_rate: 0.1}")
+    first = shop.document("run", "toxicity")
+    asked = len(judge.requests)
+    second = shop.document("run", "toxicity")
+    assert len(judge.requests) == asked
+    assert (second["verdict"], second["exit_code"]) == (first["verdict"], first["exit_code"]) == ("pass", 0)
+    assert second["figures"]["rate"] == first["figures"]["rate"]
+    assert (second["counts"]["already_scored"], second["counts"]["planned"]) == (101, 0)
+
+
+def test_rescore_asks_again(tmp_path: Path, judge: FakeOpenAI) -> None:
+    """Judging again is explicit."""
+    shop = Shop.at(tmp_path, [POLITE] * 5, url=judge.url)
+    shop.tracehooks("run", "toxicity")
+    asked = len(judge.requests)
+    shop.tracehooks("run", "toxicity", "--rescore")
+    assert len(judge.requests) - asked == 5
+
+
+def test_the_bare_command_shows_its_help_and_is_no_pass(tmp_path: Path) -> None:
+    """A script that forgot the verb must not go green."""
+    result = Shop.at(tmp_path).tracehooks()
+    assert result.returncode == 2
+    assert result.stdout.startswith("Usage: tracehooks")
