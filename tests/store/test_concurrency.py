@@ -132,6 +132,7 @@ def test_threads_that_claim_share_the_work(store: Store) -> None:
     assert sorted(taken) == list(range(1, 201))
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_child_forked_in_the_middle_of_a_transaction_refuses(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
