@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,9 @@ def test_calls_hold_the_prompts_asked() -> None:
     assert judge.calls[1].count("second words") == 1
     assert [len(call.messages) for call in judge.calls] == [2, 2, 4]
     assert [question.material["response"] for question in judge.questions] == ["first words", "second words"]
+    copy = pickle.loads(pickle.dumps(judge))
+    assert copy.calls == judge.calls
+    assert copy.calls[2].messages == judge.calls[2].messages
 
 
 @pytest.mark.parametrize(

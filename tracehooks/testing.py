@@ -23,11 +23,12 @@ _NONE_LEFT = object()
 class Asked(str):
     """A prompt as one text, its messages in their order. ``messages`` has them apart, with their roles."""
 
-    messages: tuple[Mapping[str, str], ...]
+    messages: tuple[Mapping[str, str], ...] = ()
 
-    def __new__(cls, messages: Messages) -> "Asked":
+    @classmethod
+    def of(cls, messages: Messages) -> "Asked":
         """The text of ``messages``."""
-        text = super().__new__(cls, "\n\n".join(message["content"] for message in messages))
+        text = cls("\n\n".join(message["content"] for message in messages))
         text.messages = tuple(messages)
         return text
 
@@ -82,7 +83,7 @@ class ScriptedJudge(BaseJudge):
         if reply is _NONE_LEFT:
             detail = f"ScriptedJudge has no reply left: all {len(self.calls)} were given. Script one more."
             raise CompletionFailed(Reason.SCORER_ERROR, detail, attempts=0)
-        self.calls.append(Asked(messages))
+        self.calls.append(Asked.of(messages))
         return _played(reply, self.model)
 
 

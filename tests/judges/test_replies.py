@@ -1,6 +1,7 @@
 """Decoding judges' replies: forgiving about the wrapping, never about the content."""
 
 import math
+import pickle
 from typing import Any
 
 import pytest
@@ -250,3 +251,4 @@ def test_a_number_beyond_floats_shows_as_it_was_written() -> None:
     number = decode('{"score": 1e400}').value["score"]
     assert math.isinf(number)
     assert repr(number) == "1e400"
+    assert repr(pickle.loads(pickle.dumps(number))) == "1e400"

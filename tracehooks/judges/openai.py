@@ -39,7 +39,7 @@ class OpenAIJudge(BaseJudge):
     ``base_url`` and ``api_key`` default to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``. ``timeout`` bounds one
     request as a whole, in seconds; ``attempts`` bounds the failures of one reply; ``concurrency`` bounds the
     requests in flight on one event loop, where a request that waits to be sent again holds no slot.
-    ``temperature`` is left out where a server refuses it.
+    ``temperature`` is left out where a server refuses it. ``retry`` replaces the waits, and ``attempts``.
 
     Usable from any number of event loops and threads, and picklable. Raises ConfigurationError for a bad
     argument. The key is in no repr, message or log; whoever pickles the judge pickles its key.

@@ -38,6 +38,9 @@ class Unbounded(float):
     def __repr__(self) -> str:
         return self.text
 
+    def __reduce__(self) -> tuple[type["Unbounded"], tuple[str]]:
+        return Unbounded, (self.text,)
+
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
