@@ -77,7 +77,6 @@ class Pipeline:
         self.notes: dict[SpanKey, Note] = {}
         self.listeners: tuple[Listener, ...] = ()
         self.starters: tuple[Starter, ...] = ()
-        self.start_listeners: tuple[Callable[[Any], None], ...] = ()
         self.exporting = Exporting(exporters)
         self.worker: BackgroundWorker[Any] = BackgroundWorker(
             "spans", self.exporting.export, max_queue=max_queue, max_batch=max_batch, interval=interval
@@ -92,11 +91,11 @@ class Pipeline:
         self._ended = 0
         self.exporting.reset_counts()
 
-    def listen(self, listener: Listener, on_start: Callable[[Any], None] | None = None) -> None:
+    def listen(self, listener: Listener, on_start: Starter | None = None) -> None:
         """Tell ``listener`` of every finished span from now on, ``on_start`` of every one that begins."""
         self.listeners = (*self.listeners, listener)
         if on_start is not None:
-            self.start_listeners = (*self.start_listeners, on_start)
+            self.starters = (*self.starters, on_start)
 
     def count_start(self) -> None:
         """One of our spans begins."""

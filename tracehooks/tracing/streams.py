@@ -15,6 +15,7 @@ from tracehooks.tracing.home import Home
 
 Start = Callable[[], StreamCall]
 _CHUNK = object()  # what the pump yields when it has a chunk; anything else is the event loop's
+_THROWN = object()  # what the pump is sent when the caller throws
 
 
 def drive(start: Start, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -71,8 +72,7 @@ async def drive_async(start: Start, inner: AsyncGenerator[Any, Any]) -> AsyncGen
     append, room = chunks.items.append, chunks.room
     cell: list[Any] = [None]
     pump = _pump(_first_step(inner), inner, cell)
-    send = pump.send
-    step: Any = send
+    step = pump.send
     argument: Any = None
     left = False
     try:
@@ -99,15 +99,14 @@ async def drive_async(start: Start, inner: AsyncGenerator[Any, Any]) -> AsyncGen
             try:
                 argument = yield chunk
             except BaseException as error:
-                step, argument, left = pump.throw, error, isinstance(error, GeneratorExit)
+                cell[0], argument, left = error, _THROWN, isinstance(error, GeneratorExit)
             else:
-                step = send
                 left = False
     except StopAsyncIteration:
         home.settle()
         call.finish(complete=not left)
     except BaseException as error:
-        argument = None
+        cell[0] = None
         home.settle()
         call.fail(error)
         raise
@@ -117,18 +116,16 @@ async def drive_async(start: Start, inner: AsyncGenerator[Any, Any]) -> AsyncGen
 def _pump(first: Any, inner: AsyncGenerator[Any, Any], cell: list[Any]) -> Generator[Any, Any, None]:
     """Await one step of ``inner`` after the other; put each chunk into the cell and say so.
 
-    This runs in the home context, and awaits there at the speed of C.
+    This runs in the home context, and awaits there at the speed of C. What the caller throws comes in the
+    cell too: an exception raised here at the yield is the garbage collector's, and not for ``inner``.
     """
     cell[0] = yield from first
     while True:
-        try:
-            argument = yield _CHUNK
-        except BaseException as error:
-            step: Any = inner.athrow
-            argument = error
+        argument = yield _CHUNK
+        if argument is _THROWN:
+            cell[0] = yield from inner.athrow(cell[0])
         else:
-            step = inner.asend
-        cell[0] = yield from step(argument)
+            cell[0] = yield from inner.asend(argument)
 
 
 @types.coroutine
