@@ -34,4 +34,4 @@ class InvalidScoreError(TracehooksError, ValueError):
 
 
 class RunningLoopError(TracehooksError, RuntimeError):
-    """A blocking call was made where an event loop is running. The message names the call to await instead."""
+    """A blocking call was made where an event loop is running; the message names what to await instead."""

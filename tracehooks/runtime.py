@@ -15,7 +15,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tracehooks.calls.dialects import is_known
+from tracehooks.calls.span import scope_of
 from tracehooks.errors import ConfigurationError, TracehooksError
+from tracehooks.hooks.online import NO_COUNTS, Online
 from tracehooks.tracing.pipeline import Pipeline
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.trouble import trouble
@@ -28,14 +31,6 @@ if TYPE_CHECKING:
 
 EXPORTERS = "tracehooks.exporters"
 EXIT_TIMEOUT = 5.0
-# Counts that later parts fill in; they are there, as zeros, from the beginning.
-SCORING_COUNTS: dict[str, Any] = {
-    "triggered": 0,
-    "sampled_out": 0,
-    "scored": 0,
-    "unscored": {},
-    "skipped": {},
-}
 
 
 class Participant(Protocol):
@@ -60,6 +55,7 @@ class _Runtime:
         self.settings: Settings | None = None
         self.provider: TracerProvider | None = None
         self.mask: Callable[[str], str] | None = None
+        self.online: Online | None = None
         self.participants: list[Participant] = []
         self.exits_cleanly = False
 
@@ -110,7 +106,7 @@ def shutdown(timeout: float = 5.0) -> bool:
     with _runtime.lock:
         pipeline, participants = _runtime.pipeline, list(_runtime.participants)
         door.close()
-        _runtime.pipeline = _runtime.settings = _runtime.provider = _runtime.mask = None
+        _runtime.pipeline = _runtime.settings = _runtime.provider = _runtime.mask = _runtime.online = None
         _runtime.participants.clear()
     done = pipeline is None or pipeline.flush(timeout)
     for participant in participants:
@@ -121,17 +117,26 @@ def shutdown(timeout: float = 5.0) -> bool:
 
 
 def stats() -> dict[str, Any]:
-    """Counts of this process since ``init()``: ``started, ended, exported, dropped, pending`` of spans, with
-    ``exported + dropped + pending == ended``; those of scoring; and ``troubles``, our own failures by place.
+    """Counts of this process since ``init()``, which add up.
+
+    Of spans: ``exported + dropped + pending == ended``. Of scoring hooks, each call counted once a hook:
+    ``triggered == sampled_out + dropped + scored + unscored + skipped + pending``. ``dropped`` and
+    ``pending`` are the sums of both; ``dropped_spans`` and ``dropped_scores`` (by reason) are the parts.
+    ``troubles`` are our own failures by place.
     """
     pipeline = _runtime.pipeline or Pipeline()
     recording = door.recording or (door.find() if _runtime.pipeline is not None else None)
-    counts: dict[str, Any] = {**pipeline.stats(), **SCORING_COUNTS, "troubles": trouble.counts}
+    counts: dict[str, Any] = {**pipeline.stats(), "troubles": trouble.counts}
     masking = recording.capture.mask if recording is not None else None
     counts["mask_failures"] = 0 if masking is None else masking.failures
+    counts.update(NO_COUNTS, pending=counts["pending"], dropped=counts["dropped"])
     for participant in list(_runtime.participants):
         with contextlib.suppress(Exception):
             counts.update(participant.stats())
+    scores_dropped = counts.setdefault("dropped_scores", {})
+    counts["dropped_spans"] = counts["dropped"]
+    counts["dropped"] += sum(scores_dropped.values())
+    counts["pending"] += counts.pop("pending_scores", 0)
     return counts
 
 
@@ -146,9 +151,23 @@ def pipeline() -> Pipeline | None:
     return _runtime.pipeline
 
 
+def online() -> Online:
+    """Online scoring; begins with the settings that are found when ``init()`` was not called yet."""
+    with _runtime.lock:
+        if _runtime.online is None:
+            init()
+        assert _runtime.online is not None
+        return _runtime.online
+
+
 def settings() -> "Settings | None":
     """The settings in use; None before ``init()``."""
     return _runtime.settings
+
+
+def belongs_here(span: Any) -> bool:
+    """Whether a finished span is part of an agent's work; an application's other spans are not ours."""
+    return is_known(scope_of(span), span.attributes or {})
 
 
 def _is_new(settings: "Settings | None", provider: Any, mask: Any) -> bool:
@@ -197,8 +216,9 @@ def _open(
     mask: Callable[[str], str] | None,
     set_global: bool,
 ) -> None:
-    before = _runtime.pipeline
-    pipeline = Pipeline(_exporters(settings))
+    before, online_before = _runtime.pipeline, _runtime.online
+    pipeline, online = Pipeline(_exporters(settings), keep=belongs_here), Online(settings)
+    pipeline.listen(online.on_span, online.on_start)
     door.open(
         pipeline,
         provider=provider,
@@ -210,10 +230,13 @@ def _open(
     )
     _runtime.pipeline, _runtime.settings = pipeline, settings
     _runtime.provider, _runtime.mask = provider, mask
+    _runtime.online = online
+    _runtime.participants.append(online)
     if before is not None:
-        pipeline.listeners, pipeline.starters = before.listeners, before.starters
-        pipeline.keep = before.keep
         before.close(EXIT_TIMEOUT)
+    if online_before is not None:
+        _runtime.participants.remove(online_before)
+        online_before.shutdown(EXIT_TIMEOUT)
     _flush_at_exit_from_now_on()
 
 

@@ -5,7 +5,7 @@ commits, one delivers; each is started when first needed, bounded, and begun ane
 scorer does, the agent does not notice.
 """
 
-from tracehooks.hooks.driver import HookDriver
 from tracehooks.hooks.hook import ScoringHook, hooks_from
+from tracehooks.hooks.online import Online
 
-__all__ = ["HookDriver", "ScoringHook", "hooks_from"]
+__all__ = ["Online", "ScoringHook", "hooks_from"]

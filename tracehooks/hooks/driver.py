@@ -27,7 +27,7 @@ from tracehooks.worker import BackgroundWorker
 
 logger = logging.getLogger("tracehooks")
 
-MOST_PENDING = 500  # of one hook; what comes on top is dropped and counted
+MOST_PENDING = 1000  # of one hook; what comes on top is dropped and counted
 MOST_COMMITS = 10_000
 COMMIT_INTERVAL = 0.2  # seconds that a result waits for company
 DELIVERY_SECONDS = 30.0
@@ -43,9 +43,22 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    hook: ScoringHook
-    call: AgentCall
+    """``hook`` is None for a score that was attached from outside."""
+
+    hook: ScoringHook | None
+    call: AgentCall | None
     score: Score
+
+    def record(self) -> ScoreRecord:
+        if self.hook is None:
+            return ScoreRecord(score=self.score, source="feedback", rescore=True)
+        return ScoreRecord(
+            score=self.score,
+            call=self.call,
+            scorer_version=getattr(self.hook.scorer, "version", ""),
+            probability=self.hook.rate,
+            source="hook",
+        )
 
 
 class HookDriver:
@@ -55,7 +68,7 @@ class HookDriver:
     """
 
     def __init__(self, settings: Settings, hooks: Sequence[ScoringHook] = ()) -> None:
-        self._settings = settings
+        self.settings = settings
         self._hooks = tuple(hooks)
         self._around = SpansAround(self._is_wanted) if hooks else None
         self._sinks = load_sinks(settings)
@@ -97,6 +110,10 @@ class HookDriver:
         for hook in hooks:
             self._trigger(_Job(hook, span, full, below))
 
+    def attach(self, score: Score) -> bool:
+        """Store and deliver a score from outside; False when the queue is full."""
+        return self._commits.put(_Result(None, None, score))
+
     def _trigger(self, job: _Job) -> None:
         hook = job.hook
         sampled = in_sample(f"{job.span.context.trace_id:032x}", hook.rate)
@@ -129,34 +146,28 @@ class HookDriver:
                 self._waiting[hook] -= 1
 
     def _commit(self, results: list[_Result]) -> None:
-        records = [
-            ScoreRecord(
-                score=result.score,
-                call=result.call,
-                scorer_version=getattr(result.hook.scorer, "version", ""),
-                probability=result.hook.rate,
-                source="hook",
-            )
-            for result in results
-        ]
+        records = [result.record() for result in results]
         try:
-            self._opened().scores.commit(records, project=self._settings.project, sinks=tuple(self._sinks))
+            self.store.scores.commit(records, project=self.settings.project, sinks=tuple(self._sinks))
         except Exception as error:
-            self.counts.drop("store_failed", len(results))
+            self.counts.drop("store_failed", sum(result.hook is not None for result in results))
             logger.warning("%d scores could not be stored: %s", len(results), error)
             return
         for result in results:
-            self.counts.settle(result.score)
+            if result.hook is not None:
+                self.counts.settle(result.score)
         if self._sinks:
             self._deliveries.put(True)
 
     def _deliver(self, _: list[bool]) -> None:
-        Deliverer(self._opened(), self._sinks, owner=this_owner()).deliver(DELIVERY_SECONDS)
+        Deliverer(self.store, self._sinks, owner=this_owner()).deliver(DELIVERY_SECONDS)
 
-    def _opened(self) -> Store:
+    @property
+    def store(self) -> Store:
+        """The store, opened when first needed."""
         with self._lock:
             if self._store is None:
-                self._store = open_store(self._settings.store)
+                self._store = open_store(self.settings.store)
             return self._store
 
     def flush(self, timeout: float) -> bool:

@@ -90,7 +90,7 @@ async def run_scorer(scorer: Any, call: AgentCall, seconds: float | None = None)
     except InvalidScoreError as error:
         return unscored(scorer, Reason.SCORER_ERROR, str(error))
     except Exception as error:
-        logger.warning("scorer %s raised %s", scorer.name, type(error).__name__)
+        logger.debug("scorer %s raised %s", scorer.name, type(error).__name__)
         return unscored(scorer, Reason.SCORER_ERROR, f"{type(error).__name__}: {error}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tracehooks.errors import ConfigurationError
-from tracehooks.evaluate import EvaluationResult, ItemResult, evaluate
+from tracehooks.evaluation import EvaluationResult, ItemResult, evaluate
 from tracehooks.records import AgentCall, Score, Verdict
 from tracehooks.scorers import ToxicityScorer
 from tracehooks.scorers.function import FunctionScorer

@@ -1,0 +1,71 @@
+"""Online scoring as a part of the running process: costs nothing until a hook or a feedback needs it."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tracehooks.hooks.driver import HookDriver
+    from tracehooks.settings import Settings
+    from tracehooks.tracing.pipeline import FullText
+
+NO_COUNTS: Mapping[str, Any] = {
+    "triggered": 0,
+    "sampled_out": 0,
+    "dropped": {},
+    "scored": 0,
+    "unscored": {},
+    "skipped": {},
+    "pending": 0,
+}
+
+
+class Online:
+    """Makes the driver, which loads the store, when something is to be scored for the first time."""
+
+    def __init__(self, settings: "Settings") -> None:
+        self._settings = settings
+        self._driver: HookDriver | None = None
+        self._lock = threading.RLock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.RLock()
+
+    @property
+    def driver(self) -> "HookDriver":
+        """The driver. Raises ConfigurationError when the settings name a scorer that is not there."""
+        with self._lock:
+            if self._driver is None:
+                from tracehooks.hooks.driver import HookDriver
+                from tracehooks.hooks.hook import hooks_from
+
+                self._driver = HookDriver(self._settings, hooks_from(self._settings))
+            return self._driver
+
+    @property
+    def on_start(self) -> Callable[[Any], None] | None:
+        """What is to hear of every span that begins: nothing, unless the settings have hooks."""
+        return self.driver.on_start if self._settings.hooks else None
+
+    def on_span(self, span: Any, full: "FullText | None", hooks: tuple[Any, ...]) -> None:
+        """A span has ended."""
+        if hooks or self._settings.hooks:
+            self.driver.on_span(span, full, hooks)
+
+    def flush(self, timeout: float) -> bool:
+        """Score, store and deliver what is there, within ``timeout`` seconds."""
+        return self._driver is None or self._driver.flush(timeout)
+
+    def shutdown(self, timeout: float) -> bool:
+        """The same, and stop."""
+        return self._driver is None or self._driver.close(timeout)
+
+    def stats(self) -> dict[str, Any]:
+        """The counts of hooks."""
+        counts = dict(NO_COUNTS) if self._driver is None else self._driver.counts.as_dict()
+        counts["dropped_scores"] = counts.pop("dropped")
+        counts["pending_scores"] = counts.pop("pending")
+        return counts
