@@ -33,7 +33,7 @@ def trace_of(span: ReadableSpan) -> str:
 
 def id_of(span: ReadableSpan) -> int:
     assert span.context is not None
-    return span.context.span_id
+    return int(span.context.span_id)
 
 
 def parent_of(span: ReadableSpan) -> int | None:

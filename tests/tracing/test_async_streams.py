@@ -42,13 +42,15 @@ async def leave_by_aclose(stream: Any) -> None:
 
 
 async def leave_by_error(stream: AsyncIterator[str]) -> None:
-    error = KeyError("mine")
-    try:
-        async for _ in stream:
+    async def consume() -> None:
+        async for _ in stream:  # noqa: F821 - it is deleted later
             raise error
-    except KeyError as raised:
-        assert raised is error
-    del stream
+
+    error = KeyError("mine")
+    with pytest.raises(KeyError) as raised:
+        await consume()
+    assert raised.value is error
+    del stream, consume, raised
     error.__traceback__ = None
     gc.collect()
     await asyncio.sleep(0.01)
@@ -56,7 +58,7 @@ async def leave_by_error(stream: AsyncIterator[str]) -> None:
 
 async def leave_by_cancellation(stream: AsyncIterator[str]) -> None:
     async def consume() -> None:
-        async for _ in stream:
+        async for _ in stream:  # noqa: F821 - it is deleted later
             await asyncio.sleep(60)
 
     task = asyncio.create_task(consume())
@@ -451,7 +453,6 @@ def test_a_task_that_dies_with_its_loop_ends_its_spans(memory: MemoryExporter) -
     task = loop.create_task(outer())
     loop.run_until_complete(asyncio.sleep(0.01))
     loop.close()
-    task.__dict__ if hasattr(task, "__dict__") else None
     task._log_destroy_pending = False  # type: ignore[attr-defined]
     del task
     gc.collect()
@@ -507,4 +508,4 @@ def test_many_at_once(memory: MemoryExporter) -> None:
             assert recorded(parent, "input") == recorded(span, "input")
     for call in memory.calls:
         assert call.output is not None
-        assert len(set(part.split(".")[0] for part in call.output.split())) == 1
+        assert len({part.split(".")[0] for part in call.output.split()}) == 1

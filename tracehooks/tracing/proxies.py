@@ -27,6 +27,7 @@ _FORWARDED = (
     ),
     *("__len__", "__length_hint__", "__lt__", "__repr__", "__reversed__", "__setitem__", "__str__"),
 )
+_ALWAYS = frozenset({"__repr__", "__str__"})
 _OWN = frozenset({"_tracehooks_stream", "_tracehooks_call", "_tracehooks_home"})
 
 
@@ -169,7 +170,7 @@ _forms: "weakref.WeakKeyDictionary[type, type]" = weakref.WeakKeyDictionary()
 def _methods_of(kind: type) -> dict[str, Any]:
     methods: dict[str, Any] = {name: method for name, method in _METHODS.items() if hasattr(kind, name)}
     for name in _FORWARDED:
-        if getattr(kind, name, None) is not getattr(object, name, None):
+        if name in _ALWAYS or getattr(kind, name, None) is not getattr(object, name, None):
             methods[name] = _forward(name)
     methods["__class__"] = property(lambda self: type(self._tracehooks_stream))
     return methods
