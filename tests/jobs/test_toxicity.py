@@ -49,7 +49,7 @@ def _settings(**toxicity: Any) -> Settings:
 
 def _night(
     store: Store, scorer: Any = None, now: datetime = LATER, settings: Settings | None = None, **more: Any
-):  # type: ignore[no-untyped-def]
+) -> ToxicityNight:
     return ToxicityNight(
         settings=settings or _settings(window="all"),
         store=store,
