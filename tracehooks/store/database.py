@@ -76,7 +76,10 @@ class Database:
         """What is wrong with the database; empty when it is whole."""
         if not self.is_sqlite:
             return []
-        found = self.read(lambda connection: connection.exec_driver_sql(INTEGRITY).scalars().all())
+        try:
+            found = self.read(lambda connection: connection.exec_driver_sql(INTEGRITY).scalars().all())
+        except StoreError as error:
+            return [str(error)]
         return [] if found == ["ok"] else [str(problem) for problem in found]
 
     def shrink(self) -> None:

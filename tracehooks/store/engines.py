@@ -9,7 +9,9 @@ from tracehooks.store.sqlite_file import BUSY_SECONDS, PATIENCE_SECONDS
 
 # execution option of a connection whose next transaction writes
 WRITING = "tracehooks_writing"
+# what is committed survives a killed process; a power cut may take the last commits, each as a whole
 PRAGMAS = ("PRAGMA synchronous=NORMAL", "PRAGMA foreign_keys=ON")
+ONE_STATE = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 POSTGRES_SETTINGS = (
     # a host that vanishes in the middle of a transaction must not keep the others out for ever
     "SET idle_in_transaction_session_timeout = '60s'",
@@ -53,7 +55,13 @@ def _postgres_engine(url: URL) -> Engine:
         url, pool_pre_ping=True, hide_parameters=True, connect_args={"connect_timeout": 10}
     )
     event.listen(engine, "connect", _set_up_postgres)
+    event.listen(engine, "begin", _begin_postgres)
     return engine
+
+
+def _begin_postgres(connection: Connection) -> None:
+    if not connection.get_execution_options().get(WRITING):
+        connection.exec_driver_sql(ONE_STATE)
 
 
 def _set_up_postgres(connection: Any, _record: Any) -> None:
