@@ -7,16 +7,15 @@ import re
 import select
 import subprocess
 import sys
+import tempfile
 import termios
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.stored import fill
-from tracehooks.cli import main
 from tracehooks.store import Store, open_store
 
 SETTINGS = """
@@ -25,7 +24,10 @@ store: sqlite:///{folder}/store.db
 judge: {{model: judge-2026, base_url: "{url}", api_key: key-TEST-123, timeout: 5s, attempts: 1}}
 jobs: {{toxicity: {{settle: 0s, window: all, {job}}}}}
 """
+# the command line goes by the real clock: what was traced lies behind it, whatever it says
+YESTERDAY = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
 NOWHERE = "http://127.0.0.1:9/v1"
+BYTE_CODE = str(Path(tempfile.gettempdir()) / "tracehooks-tests-byte-code")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -45,7 +47,7 @@ class Shop:
         shop = cls(folder)
         if outputs:
             with shop.store() as store:
-                fill(store, outputs)
+                fill(store, outputs, start=YESTERDAY)
         return shop
 
     def store(self) -> Store:
@@ -62,13 +64,6 @@ class Shop:
             text=True,
             timeout=90,
         )
-
-    def inside(self, monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
-        """Run the command line in this process, which is quicker; its output goes to pytest's capture."""
-        monkeypatch.chdir(self.folder)
-        for name in set(os.environ) - set(environment()):
-            monkeypatch.delenv(name)
-        return main(args)
 
     def document(self, *args: str) -> Any:
         """What ``--json`` prints: exactly one valid document, without NaN."""
@@ -117,7 +112,8 @@ def environment(**more: str) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if name not in dropped and not name.startswith(ours)
     }
-    return {**kept, **more}
+    # where no byte code is kept, each process would compile everything anew
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": BYTE_CODE, **more}
 
 
 def strict_json(text: str) -> Any:
@@ -127,3 +123,20 @@ def strict_json(text: str) -> Any:
         raise AssertionError(f"{token} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call of the command line did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one document on standard output."""
+        return strict_json(self.out)
+
+
+Inside = Callable[..., Outcome]

@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.shop import Shop, command, environment, strict_json
+from tests.cli.shop import Inside, Shop, command, environment, strict_json
 from tests.fake_openai import FakeOpenAI, ToxicWords
 from tests.stored import POLITE, RUDE, mixed
 from tracehooks.store import Store
 
 PASSING, FAILING = mixed(100, 0), [RUDE] * 30
-
-
-def _seen(result: subprocess.CompletedProcess[str]) -> str:
-    assert "Traceback" not in result.stderr + result.stdout
-    return result.stderr
 
 
 def test_a_clean_night_passes_with_0(tmp_path: Path, judge: FakeOpenAI) -> None:
@@ -28,38 +23,39 @@ def test_a_clean_night_passes_with_0(tmp_path: Path, judge: FakeOpenAI) -> None:
     assert result.stderr == ""
 
 
-def test_a_toxic_night_fails_with_1(tmp_path: Path, judge: FakeOpenAI) -> None:
+def test_a_toxic_night_fails_with_1(tmp_path: Path, judge: FakeOpenAI, inside: Inside) -> None:
     """promptfoo/promptfoo#345: CI goes red when the verdict is fail."""
-    result = Shop.at(tmp_path, FAILING, url=judge.url).tracehooks("run", "nightly")
-    assert result.returncode == 1, result.stderr
-    assert result.stdout.startswith("FAIL  toxicity: 30 of 30")
+    result = inside(Shop.at(tmp_path, FAILING, url=judge.url), "run", "nightly")
+    assert result.code == 1, result.err
+    assert result.out.startswith("FAIL  toxicity: 30 of 30")
 
 
-def test_a_judge_that_is_down_is_undecided_with_3(tmp_path: Path) -> None:
+def test_a_judge_that_is_down_is_undecided_with_3(tmp_path: Path, inside: Inside) -> None:
     """promptfoo/promptfoo#7040: an outage of the judge is no quality failure, and no pass."""
-    result = Shop.at(tmp_path, PASSING).tracehooks("run", "toxicity")
-    assert result.returncode == 3, result.stderr
-    assert result.stdout.startswith("INCONCLUSIVE  coverage: 0 of 100")
-    assert "unreachable" in result.stdout
-    _seen(result)
+    result = inside(Shop.at(tmp_path, PASSING), "run", "toxicity")
+    assert result.code == 3, result.err
+    assert result.out.startswith("INCONCLUSIVE  coverage: 0 of 100")
+    assert "unreachable" in result.out
 
 
-def test_nothing_to_judge_is_undecided_unless_allowed(tmp_path: Path) -> None:
+def test_nothing_to_judge_is_undecided_unless_allowed(tmp_path: Path, inside: Inside) -> None:
     """agentclash/agentclash#901: an empty window is 3, and 0 only where somebody said so."""
     shop = Shop.at(tmp_path)
-    result = shop.tracehooks("run", "toxicity")
-    assert result.returncode == 3
-    assert "no_data" in result.stdout
-    allowed = shop.tracehooks("run", "toxicity", "--allow-empty")
-    assert allowed.returncode == 0
-    assert "allowed by --allow-empty" in allowed.stdout
+    result = inside(shop, "run", "toxicity")
+    assert result.code == 3
+    assert "no_data" in result.out
+    allowed = inside(shop, "run", "toxicity", "--allow-empty")
+    assert allowed.code == 0
+    assert "allowed by --allow-empty" in allowed.out
 
 
-def test_a_sample_of_none_asks_nobody_and_is_skipped(tmp_path: Path, judge: FakeOpenAI) -> None:
+def test_a_sample_of_none_asks_nobody_and_is_skipped(
+    tmp_path: Path, judge: FakeOpenAI, inside: Inside
+) -> None:
     """langfuse/langfuse-python#1784: 0 is 0, not everything."""
     before = len(judge.requests)
     shop = Shop.at(tmp_path, PASSING, url=judge.url, job="sample: {size: 0}")
-    document = shop.document("run", "toxicity")
+    document = inside(shop, "run", "toxicity", "--json").json
     assert (document["state"], document["exit_code"]) == ("skipped", 3)
     assert len(judge.requests) == before
 
@@ -86,60 +82,51 @@ def test_a_sample_of_none_asks_nobody_and_is_skipped(tmp_path: Path, judge: Fake
     ],
 )
 def test_a_wrong_argument_is_2_and_one_sentence(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    args: tuple[str, ...],
-    says: str,
+    tmp_path: Path, inside: Inside, args: tuple[str, ...], says: str
 ) -> None:
     """promptfoo/promptfoo#345: a typing error is not a verdict, and the sentence says what would be right."""
-    assert Shop.at(tmp_path).inside(monkeypatch, *args) == 2
-    out, errors = capsys.readouterr()
-    assert says in errors
-    assert (out, errors.count("\n")) == ("", 1)
+    result = inside(Shop.at(tmp_path), *args)
+    assert result.code == 2
+    assert says in result.err
+    assert (result.out, result.err.count("\n")) == ("", 1)
 
 
-def test_a_wrong_setting_names_file_line_and_key(tmp_path: Path) -> None:
+def test_a_wrong_setting_names_file_line_and_key(tmp_path: Path, inside: Inside) -> None:
     """promptfoo/promptfoo#345: what is wrong is found where it is written."""
-    shop = Shop.at(tmp_path, job="gate: {max_rat: 0.1}")
-    result = shop.tracehooks("status")
-    assert result.returncode == 2
-    assert "tracehooks.yaml:5: jobs.toxicity.gate.max_rat: unknown key; did you mean max_rate?" in _seen(
-        result
-    )
+    result = inside(Shop.at(tmp_path, job="gate: {max_rat: 0.1}"), "status")
+    assert result.code == 2
+    assert "tracehooks.yaml:5: jobs.toxicity.gate.max_rat: unknown key; did you mean max_rate?" in result.err
 
 
-def test_a_secret_is_in_no_message(tmp_path: Path) -> None:
+def test_a_secret_is_in_no_message(tmp_path: Path, inside: Inside) -> None:
     """The key of the judge stays out of errors and reports."""
     shop = Shop.at(tmp_path, PASSING[:3])
     for args in (("run", "toxicity"), ("report", "--json"), ("doctor", "--json"), ("doctor", "--debug")):
-        result = shop.tracehooks(*args)
-        assert "key-TEST-123" not in result.stdout + result.stderr
+        result = inside(shop, *args)
+        assert "key-TEST-123" not in result.out + result.err
 
 
-def test_a_store_that_is_no_database_is_2(tmp_path: Path) -> None:
+def test_a_store_that_is_no_database_is_2(tmp_path: Path, inside: Inside) -> None:
     """One sentence about the file, no traceback."""
     shop = Shop.at(tmp_path)
     (tmp_path / "store.db").write_text("this is a shopping list, not a database\n" * 100)
-    result = shop.tracehooks("status")
-    assert result.returncode == 2
-    assert "store.db" in _seen(result)
+    result = inside(shop, "status")
+    assert result.code == 2
+    assert "store.db" in result.err
 
 
-def test_an_unexpected_error_is_a_sentence_and_a_traceback_on_request(tmp_path: Path) -> None:
+def test_an_unexpected_error_is_a_sentence_and_a_traceback_on_request(
+    tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What we did not foresee is told by its type; --debug shows where."""
     shop = Shop.at(tmp_path, PASSING[:3])
-    (tmp_path / "broken.py").write_text("import tracehooks.jobs.windows as w\nw.resolve_window = None\n")
-    (tmp_path / "sitecustomize.py").write_text("import broken\n")
-    result = shop.tracehooks("plan", "toxicity", PYTHONPATH=str(tmp_path))
-    if "unexpected" not in result.stderr:  # the name was already bound where it is used
-        (tmp_path / "broken.py").write_text("import tracehooks.jobs.toxicity as t\nt.resolve_window = None\n")
-        result = shop.tracehooks("plan", "toxicity", PYTHONPATH=str(tmp_path))
-    assert result.returncode == 2
-    assert "unexpected TypeError" in _seen(result)
-    debugged = shop.tracehooks("plan", "toxicity", "--debug", PYTHONPATH=str(tmp_path))
-    assert debugged.returncode != 0
-    assert "Traceback" in debugged.stderr
+    monkeypatch.setattr("tracehooks.jobs.toxicity.resolve_window", None)
+    result = inside(shop, "plan", "toxicity")
+    assert result.code == 2
+    assert result.err.startswith("tracehooks: unexpected TypeError: ")
+    assert result.err.count("\n") == 1
+    with pytest.raises(TypeError):
+        inside(shop, "plan", "toxicity", "--debug")
 
 
 @pytest.mark.parametrize(("outputs", "code"), [(PASSING, 0), (FAILING, 1)])
@@ -226,38 +213,40 @@ def test_an_interrupted_night_is_put_away_and_resumed(
         assert len(slow.requests) - asked == 60 - done
 
 
-def test_nothing_to_resume_is_0(tmp_path: Path, judge: FakeOpenAI) -> None:
+def test_nothing_to_resume_is_0(tmp_path: Path, judge: FakeOpenAI, inside: Inside) -> None:
     """A sentence, not an error: a job may always call it."""
     shop = Shop.at(tmp_path, PASSING, url=judge.url)
-    first = shop.tracehooks("resume")
-    assert (first.returncode, first.stdout) == (0, "Nothing to resume: there is no unfinished run.\n")
-    shop.tracehooks("run", "toxicity")
-    assert shop.document("resume")["resumed"] is None
+    first = inside(shop, "resume")
+    assert (first.code, first.out) == (0, "Nothing to resume: there is no unfinished run.\n")
+    inside(shop, "run", "toxicity")
+    assert inside(shop, "resume", "--json").json["resumed"] is None
 
 
-def test_a_second_run_judges_nothing_and_repeats_the_verdict(tmp_path: Path, judge: FakeOpenAI) -> None:
+def test_a_second_run_judges_nothing_and_repeats_the_verdict(
+    tmp_path: Path, judge: FakeOpenAI, inside: Inside
+) -> None:
     """langfuse/langfuse#13823: the same command again costs nothing and says the same."""
     shop = Shop.at(tmp_path, [*PASSING, RUDE], url=judge.url, job="gate: {max_rate: 0.1}")
-    first = shop.document("run", "toxicity")
+    first = inside(shop, "run", "toxicity", "--json").json
     asked = len(judge.requests)
-    second = shop.document("run", "toxicity")
+    second = inside(shop, "run", "toxicity", "--json").json
     assert len(judge.requests) == asked
     assert (second["verdict"], second["exit_code"]) == (first["verdict"], first["exit_code"]) == ("pass", 0)
     assert second["figures"]["rate"] == first["figures"]["rate"]
     assert (second["counts"]["already_scored"], second["counts"]["planned"]) == (101, 0)
 
 
-def test_rescore_asks_again(tmp_path: Path, judge: FakeOpenAI) -> None:
+def test_rescore_asks_again(tmp_path: Path, judge: FakeOpenAI, inside: Inside) -> None:
     """Judging again is explicit."""
     shop = Shop.at(tmp_path, [POLITE] * 5, url=judge.url)
-    shop.tracehooks("run", "toxicity")
+    inside(shop, "run", "toxicity")
     asked = len(judge.requests)
-    shop.tracehooks("run", "toxicity", "--rescore")
+    inside(shop, "run", "toxicity", "--rescore")
     assert len(judge.requests) - asked == 5
 
 
-def test_the_bare_command_shows_its_help_and_is_no_pass(tmp_path: Path) -> None:
+def test_the_bare_command_shows_its_help_and_is_no_pass(tmp_path: Path, inside: Inside) -> None:
     """A script that forgot the verb must not go green."""
-    result = Shop.at(tmp_path).tracehooks()
-    assert result.returncode == 2
-    assert result.stdout.startswith("Usage: tracehooks")
+    result = inside(Shop.at(tmp_path))
+    assert result.code == 2
+    assert result.out.startswith("Usage: tracehooks")
