@@ -1,0 +1,161 @@
+"""Reading the settings: from the file, then the environment, remembering where each value stands."""
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from tracehooks.errors import ConfigurationError
+from tracehooks.settings.models import Settings
+
+SEARCHED = ("config/tracehooks.yaml", "tracehooks.yaml")
+PREFIX = "TRACEHOOKS_"
+NOT_SETTINGS = frozenset({"TRACEHOOKS_CONFIG", "TRACEHOOKS_DISABLED"})
+
+KeyPath = tuple[str | int, ...]
+
+
+def find_config(path: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Path | None:
+    """The settings file that would be read; None when there is none.
+
+    Raises ConfigurationError when a file was asked for by name and does not exist.
+    """
+    environ = os.environ if environ is None else environ
+    named = path or environ.get("TRACEHOOKS_CONFIG")
+    if named:
+        if not Path(named).is_file():
+            raise ConfigurationError(f"{named}: no such settings file. `tracehooks init` writes one.")
+        return Path(named)
+    return next((Path(name) for name in SEARCHED if Path(name).is_file()), None)
+
+
+def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from the file (see the module) and the environment.
+
+    Raises ConfigurationError naming the file, the line and the key.
+    """
+    environ = os.environ if environ is None else environ
+    file = find_config(path, environ)
+    data, places = ({}, {}) if file is None else _read_yaml(file)
+    _take_usual_variables(data, places, environ)
+    _take_variables(data, places, environ)
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        raise ConfigurationError(_explain(error, places, file)) from None
+
+
+def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[KeyPath, str]]:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigurationError(f"{file}:{line}: not valid YAML: {error.problem}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"{file}: cannot be read: {error}") from None
+    if data is None:
+        return {}, {}
+    if not isinstance(data, dict):
+        raise ConfigurationError(f"{file}:1: settings must be a mapping of keys to values")
+    places: dict[KeyPath, str] = {}
+    for path, line in _lines(node, ()):
+        if path in places:
+            raise ConfigurationError(f"{file}:{line}: {dotted(path)} is given twice")
+        places[path] = f"{file}:{line}"
+    return data, places
+
+
+def _lines(node: yaml.Node | None, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield (*path, str(key.value)), key.start_mark.line + 1
+            yield from _lines(value, (*path, str(key.value)))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*path, index), value.start_mark.line + 1
+            yield from _lines(value, (*path, index))
+
+
+def _take_usual_variables(
+    data: dict[str, Any], places: dict[KeyPath, str], environ: Mapping[str, str]
+) -> None:
+    usual = {
+        ("service",): "OTEL_SERVICE_NAME",
+        ("judge", "api_key"): "OPENAI_API_KEY",
+        ("judge", "base_url"): "OPENAI_BASE_URL",
+    }
+    for path, name in usual.items():
+        if environ.get(name):
+            _put(data, places, path, environ[name], name, replace=False)
+
+
+def _take_variables(data: dict[str, Any], places: dict[KeyPath, str], environ: Mapping[str, str]) -> None:
+    for name in sorted(environ):
+        if not name.startswith(PREFIX) or name in NOT_SETTINGS:
+            continue
+        path = tuple(part.lower() for part in name.removeprefix(PREFIX).split("__"))
+        try:
+            value = yaml.safe_load(environ[name])
+        except yaml.YAMLError:
+            value = environ[name]
+        _put(data, places, path, value, name, replace=True)
+
+
+def _put(
+    data: dict[str, Any],
+    places: dict[KeyPath, str],
+    path: tuple[str, ...],
+    value: Any,
+    variable: str,
+    *,
+    replace: bool,
+) -> None:
+    here = data
+    for part in path[:-1]:
+        if here.get(part) is None:
+            here[part] = {}
+        here = here[part]
+        if not isinstance(here, dict):
+            raise ConfigurationError(f"environment variable {variable}: {part} has no keys of its own")
+    if replace or here.get(path[-1]) is None:
+        here[path[-1]] = value
+        places[path] = f"environment variable {variable}"
+
+
+def dotted(path: KeyPath) -> str:
+    """A key's path as people write it: ``jobs.toxicity.gate.max_rate``, ``hooks[0].rate``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _explain(error: ValidationError, places: Mapping[KeyPath, str], file: Path | None) -> str:
+    lines = []
+    for item in error.errors():
+        # pydantic also names a union's branches here: those are not identifiers
+        path = tuple(part for part in item["loc"] if isinstance(part, int) or part.isidentifier())
+        known = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in places), ())
+        where = places.get(known) or (str(file) if file else "settings")
+        if item["type"] == "extra_forbidden":
+            message = "unknown key" + _nearest(path)
+        else:
+            message = item["msg"].removeprefix("Value error, ")
+        lines.append(f"{where}: {dotted(path)}: {message}")
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _nearest(path: KeyPath) -> str:
+    section: Any = Settings
+    for part in path[:-1]:
+        field = getattr(section, "model_fields", {}).get(part)
+        section = field.annotation if field else None
+    names = list(getattr(section, "model_fields", {}))
+    close = difflib.get_close_matches(str(path[-1]), names, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(names)}" if names else ""

@@ -1,0 +1,185 @@
+"""The settings themselves: every key, its default and its bounds."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
+
+from tracehooks.records import DataType, Direction
+from tracehooks.settings.values import Count, Duration, Fraction, Number, Pattern, TimeZone, parse_duration
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class MaskSettings(_Section):
+    """What is blanked out before anything is recorded: regular expressions."""
+
+    patterns: tuple[Pattern, ...] = ()
+
+
+class CaptureSettings(_Section):
+    """How much of a text is recorded: bytes of JSON for each of input and output."""
+
+    max_bytes: Annotated[int, Field(ge=64, le=16_000_000)] = 256_000
+
+
+class JsonlSettings(_Section):
+    """Where the ``jsonl`` sink writes: one score a line, appended."""
+
+    path: str = ".tracehooks/scores.jsonl"
+
+
+class JudgeSettings(_Section):
+    """The model that judges, on any OpenAI-compatible server. Without a model the local pre-screen scores."""
+
+    model: str | None = None
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    mask: Literal["secrets", "none"] | tuple[Pattern, ...] = "secrets"
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 16
+    timeout: Duration = timedelta(seconds=30)
+    attempts: Annotated[int, Field(ge=1, le=10)] = 3
+
+
+class HookSettings(_Section):
+    """A scorer that runs online on a sample of the calls of some agents (shell patterns over their names)."""
+
+    scorer: str
+    rate: Fraction = 1.0
+    agents: tuple[str, ...] = ("*",)
+
+
+class ScoreSettings(_Section):
+    """What values a score of this name may have, and which way is better."""
+
+    min: Number | None = None
+    max: Number | None = None
+    direction: Direction = "higher"
+    data_type: DataType = "NUMERIC"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "ScoreSettings":
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min:g} is above max {self.max:g}")
+        return self
+
+
+class SampleSettings(_Section):
+    """How calls are drawn: ``size`` calls, or a ``rate`` of them; stratified shares ``size`` among agents."""
+
+    strategy: Literal["uniform", "stratified"] = "uniform"
+    size: Count | None = None
+    rate: Fraction | None = None
+
+    @model_validator(mode="after")
+    def _one_of(self) -> "SampleSettings":
+        if self.size is not None and self.rate is not None:
+            raise ValueError("give size or rate, not both")
+        if self.strategy == "stratified" and self.size is None:
+            raise ValueError("stratified sampling needs a size")
+        return self
+
+
+class FilterSettings(_Section):
+    """Which calls count. Lists match any of their values; all given keys must match."""
+
+    environment: tuple[str, ...] = ()
+    name: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    user_id: tuple[str, ...] = ()
+    session_id: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("environment", "name", "tags", "user_id", "session_id", "version", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+
+class ToxicityGate(_Section):
+    """Passes when the rate of toxic calls is surely at most ``max_rate``."""
+
+    max_rate: Fraction = 0.05
+    min_coverage: Fraction = 0.9
+
+
+class NoiseGate(_Section):
+    """Passes when no noise type lost more than ``margin`` and every case reaches its minimum score."""
+
+    margin: Fraction = 0.05
+    min_score: Fraction = 0.7
+    min_coverage: Fraction = 0.9
+
+
+def _window(value: Any) -> Any:
+    return value if value in ("since_last", "all") else parse_duration(value)
+
+
+class ToxicityJob(_Section):
+    """The toxicity night."""
+
+    schedule: str = "0 2 * * *"
+    timezone: TimeZone = "UTC"
+    window: Annotated[Literal["since_last", "all"] | Duration, BeforeValidator(_window)] = "since_last"
+    max_window: Duration = timedelta(days=7)
+    settle: Duration = timedelta(minutes=10)
+    sample: SampleSettings = SampleSettings(size=300)
+    filters: FilterSettings = FilterSettings()
+    gate: ToxicityGate = ToxicityGate()
+
+
+class NoiseJob(_Section):
+    """The noise replay."""
+
+    schedule: str = "30 2 * * *"
+    timezone: TimeZone = "UTC"
+    datasets: tuple[str, ...] = ("config/datasets/*.yaml",)
+    repeats: Annotated[int, Field(ge=1, le=100)] = 3
+    gate: NoiseGate = NoiseGate()
+
+
+class JobsSettings(_Section):
+    """What runs at night."""
+
+    toxicity: ToxicityJob = ToxicityJob()
+    noise: NoiseJob = NoiseJob()
+
+
+class Settings(_Section):
+    """Everything that can be configured. Build one with :func:`load_settings`, or directly in tests."""
+
+    project: str = ""
+    service: str = "agent"
+    environment: str = "default"
+    agent: str | None = None
+    agents: dict[str, str] = Field(default_factory=dict)
+    store: str = "sqlite:///.tracehooks/tracehooks.db"
+    source: str = "local"
+    sinks: tuple[str, ...] = ()
+    jsonl: JsonlSettings = JsonlSettings()
+    mask: MaskSettings = MaskSettings()
+    capture: CaptureSettings = CaptureSettings()
+    judge: JudgeSettings = JudgeSettings()
+    scorers: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    scores: dict[str, ScoreSettings] = Field(default_factory=dict)
+    hooks: tuple[HookSettings, ...] = ()
+    jobs: JobsSettings = JobsSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _project_is_the_service(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and not data.get("project"):
+            return {**data, "project": data.get("service") or cls.model_fields["service"].default}
+        return data
