@@ -4,13 +4,13 @@ A value that is too long for its attribute is replaced by a mark that is JSON it
 ``{"truncated": true, "length": <bytes it had>, "preview": "<its beginning>"}``.
 """
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracehooks.tracing.encode import CLIP, clean, dumps, encode, head, loads
 from tracehooks.tracing.mask import Mask
 from tracehooks.tracing.messages import input_messages, output_messages, user_argument
+from tracehooks.tracing.stack import stack_lines
 
 MAX_BYTES = 256_000  # the default of the setting capture.max_bytes
 MAX_EXCEPTION_CHARS = 32_000  # of an exception's message, and of its stack trace
@@ -110,13 +110,9 @@ class Capture:
         limit = self.max_chars if limit is None else limit
         return text if limit is None or len(text) <= limit else text[: max(0, limit - 1)] + "…"[:limit]
 
-    def exception(self, error: BaseException, *, skip: int = 1) -> tuple[str, str]:
-        """An exception's message and stack trace, without its outermost ``skip`` frames, which are ours."""
-        frames = error.__traceback__
-        while skip and frames is not None and frames.tb_next is not None:
-            frames, skip = frames.tb_next, skip - 1
-        lines = traceback.format_exception(type(error), error, frames)
-        stack = "".join(head(line, MAX_LINE_CHARS) for line in lines)
+    def exception(self, error: BaseException) -> tuple[str, str]:
+        """An exception's message and stack trace."""
+        stack = "".join(head(line, MAX_LINE_CHARS) for line in stack_lines(error))
         return self.message(error, self._event_room), self._tail(stack)
 
     def message(self, error: BaseException, limit: int) -> str:
