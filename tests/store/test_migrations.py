@@ -14,15 +14,18 @@ from tracehooks.store.calls import CALLS
 from tracehooks.store.database import Database
 from tracehooks.store.decisions import DECISIONS
 from tracehooks.store.items import ITEMS
+from tracehooks.store.losses import LOSSES
 from tracehooks.store.migrations import STEPS, VERSIONS, Step, migrate
 from tracehooks.store.outbox import OUTBOX
 from tracehooks.store.runs import RUNS
 from tracehooks.store.score_table import HISTORY, SCORES
 from tracehooks.store.spans import RESOURCES, SPANS
 
-TABLES = (CALLS, DECISIONS, HISTORY, ITEMS, OUTBOX, RESOURCES, RUNS, SCORES, SPANS, VERSIONS)
+TABLES = (CALLS, DECISIONS, HISTORY, ITEMS, LOSSES, OUTBOX, RESOURCES, RUNS, SCORES, SPANS, VERSIONS)
 # a store that tracehooks 0.1 wrote, with its first schema; never regenerated
 VERSION_1 = Path(__file__).parents[1] / "data" / "store" / "version_1.sql"
+RELEASED = [(number, step.what) for number, step in enumerate(STEPS, start=1)]
+NEWEST = len(STEPS)
 NEXT = Step("more", ("ALTER TABLE runs ADD COLUMN note TEXT", "CREATE TABLE notes (id BIGINT NOT NULL)"))
 BROKEN = Step("broken", ("CREATE TABLE half (id BIGINT)", "ALTER TABLE nowhere ADD COLUMN x TEXT"))
 
@@ -57,7 +60,7 @@ def test_steps_are_applied_once_in_order(database: Database) -> None:
     migrate(database, 1)
     migrate(database, 2, [*STEPS, NEXT])
     migrate(database, 3, [*STEPS, NEXT])
-    assert versions(database) == [(1, STEPS[0].what), (2, "more")]
+    assert versions(database) == [*RELEASED, (NEWEST + 1, "more")]
     database.read(lambda connection: connection.execute(text("SELECT note FROM runs")).all())
 
 
@@ -66,20 +69,21 @@ def test_a_step_that_fails_leaves_nothing_behind(database: Database) -> None:
     migrate(database, 1)
     with pytest.raises(StoreError):
         migrate(database, 2, [*STEPS, BROKEN])
-    assert versions(database) == [(1, STEPS[0].what)]
+    assert versions(database) == RELEASED
     assert not database.read(lambda connection: inspect(connection).has_table("half"))
     migrate(database, 3, [*STEPS, NEXT])
-    assert len(versions(database)) == 2
+    assert len(versions(database)) == NEWEST + 1
 
 
 def test_a_newer_schema_is_not_touched(url: str, database: Database) -> None:
     """An older tracehooks says that it is older, and what to do."""
     migrate(database, 1, [*STEPS, NEXT])
     with pytest.raises(
-        StoreError, match=r"newer tracehooks \(its schema is 2, this one knows up to 1\); upgrade"
+        StoreError,
+        match=rf"newer tracehooks \(its schema is {NEWEST + 1}, this one knows up to {NEWEST}\); upgrade",
     ):
         open_store(url)
-    assert len(versions(database)) == 2
+    assert len(versions(database)) == NEWEST + 1
 
 
 def test_a_store_of_the_first_schema_opens(tmp_path: Path, clock: Clock) -> None:

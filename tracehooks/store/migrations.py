@@ -210,7 +210,15 @@ FIRST = Step(
     ),
 )
 
-STEPS = (FIRST,)
+LOSSES = Step(
+    "losses",
+    (
+        "CREATE TABLE losses (noted_at BIGINT NOT NULL, spans BIGINT NOT NULL)",
+        "CREATE INDEX losses_by_time ON losses (noted_at)",
+    ),
+)
+
+STEPS = (FIRST, LOSSES)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

@@ -9,6 +9,7 @@ from tracehooks.store.database import Database
 from tracehooks.store.decisions import Decisions
 from tracehooks.store.encoding import to_micros
 from tracehooks.store.items import Items
+from tracehooks.store.losses import Losses
 from tracehooks.store.migrations import migrate
 from tracehooks.store.outbox import Outbox
 from tracehooks.store.overview import Overview
@@ -38,6 +39,7 @@ class Store:
         self.items = Items(database, clock)
         self.scores = Scores(database, clock)
         self.outbox = Outbox(database, clock)
+        self.losses = Losses(database, clock)
         self.overview = Overview(database)
 
     @property
