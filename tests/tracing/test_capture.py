@@ -353,7 +353,7 @@ def test_the_sdk_gets_only_simple_attributes(
         seen.append(args[3])
         span = start(*args, **kwargs)
         set_attributes, add_event = span.set_attributes, span.add_event
-        span.set_attributes = lambda given: set_attributes(noted(given))  # type: ignore[method-assign]
+        span.set_attributes = lambda given: set_attributes(noted(given))  # type: ignore[method-assign, assignment]
         span.add_event = lambda name, given: add_event(name, noted(given))  # type: ignore[method-assign, misc, assignment]
         return span
 
