@@ -56,6 +56,15 @@ class StoreSpanExporter(SpanExporter):
         self.lost += len(ours) - stored
         return SpanExportResult.SUCCESS
 
+    def note_lost(self, spans: int) -> bool:
+        """Note in the store that so many spans never reached it. False when even that could not be done."""
+        try:
+            self._opened().losses.add(spans)
+        except Exception as error:
+            logger.warning("the loss of %d spans could not be noted: %s", spans, error)
+            return False
+        return True
+
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         """Nothing waits here: what was exported is stored."""
         return True

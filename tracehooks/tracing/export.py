@@ -21,7 +21,8 @@ _SUPPRESS = getattr(otel_context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_ins
 class SpanExporter(Protocol):
     """What we need of an OpenTelemetry span exporter.
 
-    An exporter that loses some spans of a batch that it accepts counts them in an attribute ``lost``.
+    An exporter that loses some spans of a batch that it accepts counts them in an attribute ``lost``. One
+    with a method ``note_lost(spans) -> bool`` is told, when it works again, how many did not reach it.
     """
 
     def export(self, spans: Sequence[Any]) -> Any:
@@ -54,6 +55,11 @@ class Exporting:
         with self._lock:
             self.exported += len(batch) - lost
             self.dropped += lost
+
+    def note_lost(self, spans: int) -> bool:
+        """Tell the exporters that keep account that so many spans were lost; False when one could not."""
+        keepers = [exporter for exporter in self.exporters if hasattr(exporter, "note_lost")]
+        return all(keeper.note_lost(spans) for keeper in keepers)
 
     def shutdown(self, timeout: float) -> None:
         """Shut the exporters down, in a thread of its own so that none can outlast ``timeout`` seconds."""

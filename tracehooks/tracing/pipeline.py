@@ -79,7 +79,7 @@ class Pipeline:
         self.starters: tuple[Starter, ...] = ()
         self.exporting = Exporting(exporters)
         self.worker: BackgroundWorker[Any] = BackgroundWorker(
-            "spans", self.exporting.export, max_queue=max_queue, max_batch=max_batch, interval=interval
+            "spans", self._export, max_queue=max_queue, max_batch=max_batch, interval=interval
         )
         self.reset_counts()
         _pipelines.add(self)
@@ -89,6 +89,7 @@ class Pipeline:
         self._lock = threading.RLock()
         self._started = 0
         self._ended = 0
+        self._noted = 0
         self.exporting.reset_counts()
 
     def listen(self, listener: Listener, on_start: Starter | None = None) -> None:
@@ -143,6 +144,14 @@ class Pipeline:
         done = self.worker.close(timeout)
         self.exporting.shutdown(max(0.0, deadline - monotonic()))
         return done
+
+    def _export(self, batch: list[Any]) -> None:
+        """Export, on the worker's thread; once that works, have it noted what was lost until then."""
+        before = self.exporting.exported
+        self.exporting.export(batch)
+        lost = self.dropped - self._noted
+        if lost > 0 and self.exporting.exported > before and self.exporting.note_lost(lost):
+            self._noted += lost
 
     @property
     def dropped(self) -> int:
