@@ -1,3 +1,4 @@
+import contextlib
 import os
 import subprocess
 import sys
@@ -125,24 +126,27 @@ def test_a_file_that_was_moved_away_is_begun_anew(path: Path) -> None:
     assert len(lines(path)) == 1
 
 
-@pytest.fixture
-def full_disk(path: Path) -> Iterator[Path]:
-    """A file that takes no more than a few bytes beyond what it holds."""
+@contextlib.contextmanager
+def full_disk(spare: int) -> Iterator[None]:
+    """No file takes more than ``spare`` bytes, as long as this lasts."""
     resource = pytest.importorskip("resource")
-    JsonlSink(path).deliver([delivery(1)])
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, limits[1]))
-    yield path
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (spare, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_full_disk_leaves_the_file_as_it_was(full_disk: Path) -> None:
+def test_a_full_disk_leaves_the_file_as_it_was(path: Path) -> None:
     """No receipt is accepted, each may be tried again, and no half line stays."""
-    before = full_disk.read_bytes()
-    receipts = JsonlSink(full_disk).deliver([delivery(2), delivery(3)])
+    JsonlSink(path).deliver([delivery(1)])
+    before = path.read_bytes()
+    with full_disk(len(before) + 100):
+        receipts = JsonlSink(path).deliver([delivery(2), delivery(3)])
     assert [(receipt.accepted, receipt.retry) for receipt in receipts] == [(False, True)] * 2
-    assert str(full_disk) in (receipts[0].error or "")
-    assert full_disk.read_bytes() == before
+    assert str(path) in (receipts[0].error or "")
+    assert path.read_bytes() == before
 
 
 def test_an_unusable_path_gives_receipts_that_say_so(tmp_path: Path) -> None:
