@@ -130,7 +130,7 @@ def test_a_failing_mask_fails_closed_for_that_text(
     """langfuse/langfuse-python#1882: a mask that raises, or gives no text, hides that text and no other; it
     is counted and warned of once."""
 
-    def mask(text: str) -> str:
+    def mask(text: str) -> Any:
         if CANARY not in text:
             return text
         if isinstance(wrong, Exception):
@@ -141,7 +141,7 @@ def test_a_failing_mask_fails_closed_for_that_text(
     agent({"a": CANARY, "b": "kept"})
     agent("kept")
     with pytest.raises(KeyError):
-        traced(lambda value: {}[value])(CANARY)  # type: ignore[var-annotated]
+        traced(lambda value: {}[value])(CANARY)
     assert recorded(memory.spans[0], "output") == {"a": "[mask failed]", "b": "kept"}
     assert recorded(memory.spans[1], "output") == "kept"
     assert CANARY not in everything(memory)
@@ -151,6 +151,14 @@ def test_a_failing_mask_fails_closed_for_that_text(
     ] == caplog.records
     assert len(caplog.records) == 1
     assert "secret" not in caplog.text
+
+
+def test_the_programs_own_words_are_not_masked(memory: MemoryExporter) -> None:
+    """A mask that hides everything still leaves the kind and the name by which a call is known."""
+    masked_by(memory, lambda text: "***")
+    agent("x")
+    (call,) = memory.calls
+    assert (call.name, call.input, call.output) == ("agent", "***", "***")
 
 
 def test_what_a_mask_gives_is_cleaned_too(memory: MemoryExporter) -> None:

@@ -105,8 +105,10 @@ class Capture:
     def text(self, text: str, limit: int | None = None) -> str:
         """A plain text, such as a user id, masked and no longer than ``limit`` or the attribute limit."""
         text = clean(text)
-        if self.mask is not None:
-            text = self.mask(text)
+        return self.shortened(text if self.mask is None else self.mask(text), limit)
+
+    def shortened(self, text: str, limit: int | None = None) -> str:
+        """``text``, no longer than ``limit`` or the attribute limit."""
         limit = self.max_chars if limit is None else limit
         return text if limit is None or len(text) <= limit else text[: max(0, limit - 1)] + "…"[:limit]
 

@@ -56,8 +56,9 @@ class Spec:
     def attributes_for(self, recording: Recording) -> dict[str, Any]:
         """What every span of the function carries from its creation on; made once for a recording."""
         if self._made_for is not recording:
-            text = recording.capture.text
-            own = {name: text(value) for name, value in self.attributes.items()}
+            # never masked: these are the program's own words, and what a span is known by
+            shortened = recording.capture.shortened
+            own = {name: shortened(value) for name, value in self.attributes.items()}
             self._made = {**own, **recording.base}
             self._made_for = recording
         return self._made
