@@ -52,6 +52,22 @@ def test_a_model_is_heard_through_its_numbered_messages() -> None:
     assert call.text_source == "child span response: llm.output_messages"
 
 
+def test_what_a_guardrail_asks_and_says_is_not_the_conversation() -> None:
+    """It runs models of its own, before the first request and after the last."""
+    check = messages("input", ("user", "Is this harmless?")) | messages("output", ("assistant", "It is."))
+    talk = messages("input", ("user", "hi")) | messages("output", ("assistant", "hello"))
+    call = only(
+        of("a", kind="AGENT"),
+        of("g", "a", kind="GUARDRAIL", start=1),
+        of("guard", "g", kind="AGENT", start=1),
+        of("1", "guard", kind="LLM", attributes=check, start=1),
+        of("2", "a", kind="LLM", attributes=talk, start=2, end=5),
+        of("h", "a", kind="GUARDRAIL", start=6),
+        of("3", "h", kind="LLM", attributes=check, start=6),
+    )
+    assert (call.input, call.output) == ("hi", "hello")
+
+
 def test_more_than_ten_messages_keep_their_order() -> None:
     """Numbers are compared as numbers: the eleventh message comes after the second."""
     turns = [("user", f"question {n}") for n in range(12)]

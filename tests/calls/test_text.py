@@ -440,6 +440,18 @@ def test_what_was_cut_short_says_so() -> None:
         assert not agent_words(text).cut
 
 
+def test_what_python_writes_and_json_forbids_is_read() -> None:
+    """mlflow/mlflow#24123, simonw/llm#546: half a surrogate pair, NaN and huge numbers hide nothing."""
+    half = '[{"role":"system","content":"SYSTEM-CANARY"},{"role":"assistant","content":"ok \\ud83e"}]'
+    assert agent_words(half).text == "ok \ufffd"
+    assert agent_words('{"output":"ok","score":NaN}') == agent_words({"output": "ok"})
+    assert (
+        agent_words({"joke": "ok \ud83e", "n": 2**70}).text
+        == '{"joke":"ok \ufffd","n":1180591620717411303424}'
+    )
+    assert agent_words('{"output":"\\ud83e\\udd16"}').text == "\U0001f916"
+
+
 def test_the_shape_says_how_sure_the_place_is() -> None:
     """A message is surer than a text, a text surer than an object given whole."""
     assert agent_words({"role": "assistant", "content": "hello"}).shape is Shape.CHAT

@@ -48,7 +48,7 @@ _ASKED = "gen_ai.user.message"
 
 def kind(_name: str, _scope: str, attributes: Attributes) -> Kind | None:
     """What the operation's name says; None when the span has none that we know."""
-    return _KINDS.get(attributes.get(OPERATION, ""))
+    return _KINDS.get(str(attributes.get(OPERATION)))
 
 
 def outputs(span: SpanRecord) -> Iterator[Passage]:

@@ -33,7 +33,7 @@ _KINDS = {
 
 def kind(_name: str, scope: str, attributes: Attributes) -> Kind | None:
     """What one of our spans is; None for anybody else's."""
-    return _KINDS.get(attributes.get(KIND, ""), Kind.STEP) if scope == SCOPE else None
+    return _KINDS.get(str(attributes.get(KIND)), Kind.STEP) if scope == SCOPE else None
 
 
 def _recorded(name: str) -> Passages:

@@ -25,7 +25,7 @@ _REQUESTS = {"chat": Kind.MODEL, "completion": Kind.MODEL, "embedding": Kind.ASI
 
 def kind(_name: str, _scope: str, attributes: Attributes) -> Kind | None:
     """What the span's kind or the type of its request says; None when it has neither."""
-    return _KINDS.get(attributes.get(KIND, "")) or _REQUESTS.get(attributes.get(REQUEST_TYPE, ""))
+    return _KINDS.get(str(attributes.get(KIND))) or _REQUESTS.get(str(attributes.get(REQUEST_TYPE)))
 
 
 def outputs(span: SpanRecord) -> Iterator[Passage]:

@@ -43,7 +43,7 @@ def part_text(part: Any) -> str | None:
 
 
 def _are_pieces(parts: Iterable[Any]) -> bool:
-    return not any(isinstance(part, str) or any(key in part for key in _TYPE_KEYS) for part in parts)
+    return all(isinstance(part, Mapping) and not any(key in part for key in _TYPE_KEYS) for part in parts)
 
 
 def _string(value: Any) -> str | None:

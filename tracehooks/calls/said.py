@@ -44,7 +44,7 @@ def first_question(span: SpanRecord, tree: TraceTree) -> Said:
     own = _own_question(span)
     if own.text is not None:
         return own
-    below = (each for each in tree.descendants(span) if tree.kind(each) in _LEAST)
+    below = (each for each in tree.heard(span) if tree.kind(each) in _LEAST)
     for each in sorted(below, key=lambda each: (each.start_ns, each.span_id)):
         if (asked := _own_question(each, at_least=Shape.TEXT)).text is not None:
             return Said(asked.text, f"child span {each.name}: {asked.source}", asked.cut)

@@ -9,8 +9,10 @@ message: an answer from an earlier round is not this call's. System prompts, too
 reasoning are nobody's words here; a block of ``<think>`` before the answer is reasoning too.
 """
 
+import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -84,11 +86,18 @@ def decode(value: Any) -> tuple[Any, bool]:
         if not isinstance(value, str) or (head := value.lstrip()[:1]) not in _JSON_STARTS:
             return value, False
         try:
-            value = orjson.loads(value)
-        except ValueError:
+            value = _loads(value)
+        except (ValueError, RecursionError):
             part = cut_json(value) if head != '"' else None
             return (value, False) if part is None else (part, True)
     return value, False
+
+
+def _loads(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return json.loads(text)  # takes what Python writes and JSON forbids: NaN, halves of surrogate pairs
 
 
 def cut_json(text: str) -> Any:
@@ -96,21 +105,24 @@ def cut_json(text: str) -> Any:
     from pydantic_core import from_json
 
     try:
-        return from_json(text)
+        from_json(text)
     except ValueError as error:
-        if not _ENDS_EARLY.match(str(error)):
-            return None
-    try:
-        return from_json(text, allow_partial="trailing-strings")
-    except ValueError:
-        return None
+        if _ENDS_EARLY.match(str(error)):
+            with suppress(ValueError):
+                return from_json(text, allow_partial="trailing-strings")
+    return None
 
 
 def compact(value: Any) -> str | None:
     """``value`` as compact JSON when there is any text in it, else None."""
     if not _holds_text(value, 0):
         return None
-    return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+    try:
+        return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        with suppress(TypeError, ValueError, RecursionError):
+            return json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":"), skipkeys=True)
+        return None
 
 
 _JSON_STARTS = frozenset('{["')
@@ -199,12 +211,25 @@ _QUESTIONS = _Side("user", QUESTION_KEYS)
 
 def _words(value: Any, side: _Side) -> Words:
     value, cut = decode(value)
-    if cut:
-        return replace(replace(side, cut=True).words(value, 0), cut=True)
-    found = side.words(value, 0)
-    if not found.shape and (whole := compact(value)) is not None:
-        return Words(whole, Shape.JSON)
+    found = (replace(side, cut=True) if cut else side).words(value, 0)
+    if not found.shape and not cut and (whole := compact(value)) is not None:
+        found = Words(whole, Shape.JSON)
+    if cut or (found.text is not None and not _is_unicode(found.text)):
+        return Words(_unicode(found.text), found.shape, cut)
     return found
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unicode(text: str | None) -> str | None:
+    """``text`` with every half of a surrogate pair replaced by U+FFFD, and whole pairs joined."""
+    return text and text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _last_chat(found: list[Words]) -> Words | None:

@@ -5,12 +5,14 @@ a span that is its own ancestor ends it too.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from tracehooks.calls.dialect import AGENTS, Kind
 from tracehooks.calls.dialects import kind_of
 from tracehooks.calls.span import SpanRecord
 
 _COVERING = AGENTS | {Kind.INTERNAL}
+_UNHEARD = frozenset((Kind.ASIDE, Kind.INTERNAL))
 
 
 class TraceTree:
@@ -48,13 +50,16 @@ class TraceTree:
             yield parent
             parent = self._parent(parent)
 
-    def descendants(self, span: SpanRecord) -> Iterator[SpanRecord]:
-        """Every span below ``span``, in no particular order."""
+    def heard(self, span: SpanRecord) -> Iterator[SpanRecord]:
+        """The spans below ``span`` that are part of its conversation, in no particular order.
+
+        Neither tools, retrievers, guardrails and our own bookkeeping, nor what lies below them.
+        """
         seen = {span.span_id}
         waiting = [*self.children(span)]
         while waiting:
             below = waiting.pop()
-            if below.span_id not in seen:
+            if below.span_id not in seen and self.kind(below) not in _UNHEARD:
                 seen.add(below.span_id)
                 yield below
                 waiting.extend(self.children(below))
@@ -70,7 +75,11 @@ class TraceTree:
             return not self._covered(span, _COVERING)
         if kind is not Kind.ENTRY or self._covered(span, _COVERING | {Kind.ENTRY}):
             return False
-        return not any(self.kind(other) in AGENTS for other in self.spans.values())
+        return not self._has_agent
+
+    @cached_property
+    def _has_agent(self) -> bool:
+        return any(self.kind(span) in AGENTS for span in self.spans.values())
 
     def _covered(self, span: SpanRecord, kinds: frozenset[Kind]) -> bool:
         """Whether a span of ``kinds`` is above. Where spans are each other's ancestors, the first covers."""

@@ -19,12 +19,12 @@ _METADATA = "ai.telemetry.metadata."
 
 def kind(_name: str, _scope: str, attributes: Attributes) -> Kind | None:
     """What the operation's id says; None when the span has none."""
-    operation = attributes.get(OPERATION)
-    if operation is None:
+    if OPERATION not in attributes:
         return None
+    operation = str(attributes[OPERATION])
     if operation in _LOOPS:
         return Kind.AGENT
-    return Kind.MODEL if str(operation).endswith((".doGenerate", ".doStream")) else Kind.ASIDE
+    return Kind.MODEL if operation.endswith((".doGenerate", ".doStream")) else Kind.ASIDE
 
 
 DIALECT = Dialect(
