@@ -279,6 +279,7 @@ def _flush_at_exit_from_now_on() -> None:
     with contextlib.suppress(ImportError):  # a child of multiprocessing leaves without atexit
         from multiprocessing import util
 
+        util.Finalize(None, _finish, exitpriority=10)
         util.register_after_fork(_runtime, lambda _: util.Finalize(None, _finish, exitpriority=10))
 
 

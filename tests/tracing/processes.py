@@ -1,5 +1,6 @@
 """Scripts in a process of their own, for what a process can do once only."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -22,8 +23,6 @@ def agent(question="hi"):
 
 def run(script: str, cwd: Path, *, code: int = 0, **environment: str) -> str:
     """The output of ``script``, run in ``cwd`` after the preamble; stderr must be empty."""
-    import os
-
     done: subprocess.CompletedProcess[Any] = subprocess.run(
         [sys.executable, "-c", PREAMBLE + textwrap.dedent(script)],
         capture_output=True,

@@ -50,8 +50,8 @@ class Note:
 
 
 NO_NOTE = Note(None, ())
-Listener = Callable[[Any, FullText | None, tuple[Any, ...]], None]
-Starter = Callable[[Any], None]
+Listener = Callable[[Any, FullText | None, tuple[Any, ...]], object]
+Starter = Callable[[Any], object]
 SpanKey = tuple[int, int]
 
 
