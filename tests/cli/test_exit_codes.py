@@ -250,3 +250,17 @@ def test_the_bare_command_shows_its_help_and_is_no_pass(tmp_path: Path, inside: 
     result = inside(Shop.at(tmp_path))
     assert result.code == 2
     assert result.out.startswith("Usage: tracehooks")
+
+
+def test_strict_does_not_pass_over_lost_spans(tmp_path: Path, judge: FakeOpenAI, inside: Inside) -> None:
+    """langfuse/langfuse#1499, langfuse/langfuse-js#832: 1 where spans were lost, and only when asked for."""
+    shop = Shop.at(tmp_path, PASSING, url=judge.url)
+    assert inside(shop, "run", "toxicity", "--strict").code == 0
+    with shop.store() as store:
+        store.losses.add(7)
+    result = inside(shop, "run", "toxicity")
+    assert result.code == 0
+    assert "7 spans never reached the store" in result.out
+    strict = inside(shop, "run", "toxicity", "--strict")
+    assert strict.code == 1
+    assert "--strict: 7 spans were lost before they reached the store" in strict.err

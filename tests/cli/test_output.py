@@ -96,7 +96,7 @@ def test_planning_writes_nothing(tmp_path: Path, judge: FakeOpenAI, inside: Insi
     with shop.store() as store:
         assert store.runs.list() == []
     assert inside(shop, "plan", "nightly").out.startswith(
-        "PLAN  toxicity would score 10 of 40 calls and ask judge-2026 10 times"
+        "PLAN  nightly would score 10 of 40 calls and ask judge-2026 10 times"
     )
 
 

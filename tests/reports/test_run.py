@@ -173,3 +173,14 @@ def test_the_report_names_a_toxic_score_by_its_own_name(store: Store) -> None:
     text = drawn(run_renderable(run_report(store, run)))
     assert "toxicity_prescreen" in text
     assert "no judge asked" in text
+
+
+def test_spans_that_were_lost_are_in_the_report(store: Store) -> None:
+    """langfuse/langfuse#1499: a night that did not see everything says so."""
+    fill(store, mixed(300, 4))
+    store.losses.add(7)  # noted now, by the real clock
+    run = night(store).run(NOON, NOON + timedelta(days=3650))
+    report = run_report(store, run)
+    assert report.dropped == run_dict(report)["dropped_spans"] == 7
+    assert "7 spans never reached the store" in drawn(run_renderable(report))
+    assert run_report(store, run_night(store)).dropped == 0

@@ -58,7 +58,8 @@ def test_a_value_is_short_and_a_tiny_one_is_not_nothing(value: float | str | Non
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [
-        (0.42, "0.4 s"),
+        (0.42, "420 ms"),
+        (1.54, "1.5 s"),
         (12.4, "12 s"),
         (200, "3 min 20 s"),
         (3600, "1 h"),

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tracehooks.cli.session import found_config, is_stored, read_settings
 from tracehooks.errors import TracehooksError
-from tracehooks.records import AgentCall, Status
+from tracehooks.records import AgentCall, Reason, Status
 from tracehooks.reports.wording import count, plain, size, what_to_do
 from tracehooks.settings import Settings
 
@@ -23,6 +23,16 @@ Grade = Literal["ok", "note", "bad"]
 OLDEST_PYTHON = (3, 11)
 PACKAGES = ("opentelemetry-sdk", "openai", "langfuse", "sqlalchemy", "pydantic")
 LITTLE_SPACE, TOO_LITTLE_SPACE = 1_000_000_000, 100_000_000
+NO_ANSWER = frozenset(
+    {
+        Reason.UNREACHABLE,
+        Reason.REJECTED,
+        Reason.TIMEOUT,
+        Reason.RATE_LIMITED,
+        Reason.SERVER_ERROR,
+        Reason.QUOTA,
+    }
+)
 HARMLESS = "Of course, I am glad to help you with that."
 
 
@@ -36,6 +46,9 @@ class Finding:
     remedy: str = ""
 
 
+Check = Callable[[Settings], Iterator[Finding]]
+
+
 def examine(config: str | None, *, network: bool) -> Iterator[Finding]:
     """All findings, each as soon as it is known. ``network`` False leaves the judge alone."""
     yield from installation()
@@ -45,11 +58,23 @@ def examine(config: str | None, *, network: bool) -> Iterator[Finding]:
         yield Finding("bad", "settings", str(error), "mend it, then run doctor again")
         return
     yield settings_in_use(config)
-    checks: tuple[Callable[[Settings], Iterator[Finding]], ...] = (store, disk, scorer, agents, sinks)
-    for check in checks:
-        yield from check(settings)
+    checks: list[Check] = [store, disk, scorer, agents, sinks]
     if settings.judge.model:
-        yield from judge(settings) if network else [Finding("note", "judge", "not asked (--no-network)")]
+        checks.append(judge if network else _judge_left_alone)
+    for check in checks:
+        yield from _survived(check, settings)
+
+
+def _survived(check: Check, settings: Settings) -> Iterator[Finding]:
+    """What ``check`` finds; what it did not foresee is a finding too, and keeps no other from being made."""
+    try:
+        yield from check(settings)
+    except Exception as error:
+        yield Finding("bad", check.__name__, f"cannot be used: {type(error).__name__}: {plain(error)}")
+
+
+def _judge_left_alone(_settings: Settings) -> Iterator[Finding]:
+    yield Finding("note", "judge", "not asked (--no-network)")
 
 
 def installation() -> Iterator[Finding]:
@@ -185,7 +210,7 @@ def judge(settings: Settings) -> Iterator[Finding]:
             "required": ["ready"],
             "additionalProperties": False,
         },
-        read=lambda reply: bool(reply["ready"]),
+        read=lambda reply: True,  # any reply shows that the judge is there
     )
 
     async def ask() -> Any:
@@ -202,9 +227,11 @@ def judge(settings: Settings) -> Iterator[Finding]:
         return
     if answer.reason is None:
         yield Finding("ok", "judge", f"{settings.judge.model} answers")
-    else:
-        detail = f"{settings.judge.model} does not answer: {answer.reason}. {plain(answer.detail)}".strip()
-        yield Finding("bad", "judge", detail, what_to_do(answer.reason))
+        return
+    grade: Grade = "bad" if answer.reason in NO_ANSWER else "note"
+    how = "does not answer" if answer.reason in NO_ANSWER else "answers, but cannot be used"
+    detail = f"{settings.judge.model} {how}: {answer.reason}. {plain(answer.detail)}".strip()
+    yield Finding(grade, "judge", detail, what_to_do(answer.reason))
 
 
 def _version(package: str) -> str | None:

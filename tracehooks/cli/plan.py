@@ -49,5 +49,5 @@ def plan(
     if as_json:
         output.show_json(preview_dict("toxicity", preview))
     else:
-        output.show(preview_renderable("toxicity", preview, hint=config_hint(config)))
+        output.show(preview_renderable(job, preview, hint=config_hint(config)))
     return 0

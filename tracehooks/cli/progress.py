@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 from tracehooks.cli import output
 
+BAR_WIDTH = 20
+
 Report = Callable[[int, int], None]
 
 
@@ -38,12 +40,12 @@ def progress(what: str) -> Iterator[Report]:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
+        BarColumn(bar_width=BAR_WIDTH),
         MofNCompleteColumn(),
         Rate(),
-        TimeRemainingColumn(elapsed_when_finished=True),
+        TimeRemainingColumn(),
     )
     console = Console(file=sys.stderr, color_system=output.color_system())
-    with Progress(*columns, console=console, transient=True, expand=console.width < 100) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("beginning", total=None)
+        yield lambda done, total: bar.update(task, description=what, completed=done, total=total)

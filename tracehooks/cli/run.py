@@ -43,7 +43,10 @@ def run(
         bool, typer.Option("--allow-empty", help="A window with nothing to judge passes.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 1 when spans were lost on their way to the store.")
+        bool,
+        typer.Option(
+            "--strict", help="Exit 1, not 0, when spans of the window were lost on their way to the store."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> int:

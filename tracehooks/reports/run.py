@@ -60,9 +60,10 @@ class WorstCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run to be shown, finished or not. ``dropped`` counts spans that were lost on the way.
+    """A run to be shown, finished or not.
 
-    ``counts`` is None before the run has planned. ``hint`` goes behind each command that the report
+    ``counts`` is None before the run has planned. ``dropped`` counts the spans that were noted as lost on
+    their way to the store within the run's window. ``hint`` goes behind each command that the report
     suggests, such as `` --config FILE``.
     """
 
@@ -90,13 +91,14 @@ class RunReport:
         return None if run.ended is None or run.state == "running" else run.ended - run.started
 
 
-def run_report(store: Store, run: RunRecord, *, dropped: int = 0, hint: str = "") -> RunReport:
+def run_report(store: Store, run: RunRecord, *, hint: str = "") -> RunReport:
     """Look up what a report about ``run`` shows beside the record itself."""
     entries = run.report.get("worst") or []
     refs = [TraceRef(entry["trace_id"], entry["span_id"]) for entry in entries]
     calls = store.calls.get_many(refs)
     worst = tuple(_worst(entry, calls.get((entry["trace_id"], entry["span_id"]))) for entry in entries)
     counts = current_counts(store, run)
+    dropped = store.losses.count(run.window_start, run.window_end)
     return RunReport(run=run, counts=counts, worst=worst, dropped=dropped, hint=hint)
 
 

@@ -60,6 +60,9 @@ def facts(report: RunReport) -> list[Fact]:
         found.append(Fact("coverage", _coverage(figures)))
     if report.counts is not None:
         found.extend(count_facts(report.counts))
+    if figures.get("late"):
+        late = count(figures["late"], "of them", "of them")
+        found.append(Fact("late", f"{late} started before the window and was not there to be seen in time"))
     if "rate" in figures:
         found.append(Fact("tokens", _tokens(run, figures)))
     if report.dropped:

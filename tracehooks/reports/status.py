@@ -29,6 +29,7 @@ class StatusReport:
     counts: Mapping[str, int]
     span: tuple[datetime, datetime] | None
     runs: tuple[RunRecord, ...]
+    lost: int
     outbox: Mapping[str, Mapping[str, int]]
     hint: str = ""
 
@@ -58,6 +59,7 @@ def status_report(store: Store, *, stored: bool, hint: str = "") -> StatusReport
         counts=store.overview.counts(),
         span=store.calls.span_of_time(),
         runs=tuple(store.runs.list(limit=200)),
+        lost=store.losses.count(),
         outbox=store.outbox.counts(),
         hint=hint,
     )
@@ -79,6 +81,7 @@ def status_dict(status: StatusReport) -> dict[str, Any]:
         "store": {"url": status.place or None, "bytes": status.bytes, **status.counts},
         "first_call": status.span[0] if status.span else None,
         "last_call": status.span[1] if status.span else None,
+        "lost_spans": status.lost,
         "outbox": {sink: dict(states) for sink, states in status.outbox.items()},
         "runs": [_run_dict(run) for run in status.runs],
         "next": [step.with_hint(status.hint).text for step in next_steps(status)],
@@ -129,6 +132,8 @@ def _facts(status: StatusReport) -> list[Fact]:
     found = [Fact("store", place), Fact("stored", stored)]
     if status.span:
         found.append(Fact("calls", f"from {moment(status.span[0])} to {moment(status.span[1])} UTC"))
+    if status.lost:
+        found.append(Fact("lost", f"{count(status.lost, 'span')} never reached the store"))
     for sink, states in status.outbox.items():
         found.append(Fact("outbox", f"{sink}: " + ", ".join(f"{n:,} {state}" for state, n in states.items())))
     return found

@@ -118,8 +118,10 @@ def instant(time: datetime) -> str:
 
 
 def duration(time: timedelta) -> str:
-    """A duration in its two largest units: ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """A duration in its two largest units: ``420 ms``, ``1.5 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
     seconds = time.total_seconds()
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms" if seconds >= 0.001 else "under 1 ms"
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
