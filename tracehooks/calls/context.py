@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tracehooks.calls.decoding import decode
 from tracehooks.calls.dialects import DIALECTS
 from tracehooks.calls.span import SpanRecord
-from tracehooks.calls.text import decode
 
 ENVIRONMENTS = ("deployment.environment.name", "deployment.environment")
 SERVICE = "service.name"

@@ -11,9 +11,9 @@ older conventions, one event with all messages in the newer, one with JSON of th
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tracehooks.calls.decoding import decode
 from tracehooks.calls.dialect import Attributes, Dialect, Kind, Passage
 from tracehooks.calls.span import SpanEvent, SpanRecord
-from tracehooks.calls.text import decode
 
 OPERATION = "gen_ai.operation.name"
 INPUT_MESSAGES = "gen_ai.input.messages"

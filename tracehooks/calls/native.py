@@ -12,9 +12,10 @@ from typing import Any
 
 import orjson
 
+from tracehooks.calls.decoding import cut_json
 from tracehooks.calls.dialect import Attributes, Dialect, Kind, Passage, Passages
 from tracehooks.calls.span import SpanRecord
-from tracehooks.calls.text import agent_words, cut_json
+from tracehooks.calls.text import agent_words
 
 SCOPE = "tracehooks"
 KIND = "tracehooks.kind"

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tracehooks.calls.decoding import decode
 from tracehooks.calls.dialect import Attributes, Dialect, Kind, Passage, indexed
 from tracehooks.calls.reprs import is_printed_object, printed_answer
 from tracehooks.calls.span import SpanRecord
-from tracehooks.calls.text import decode
 
 KIND = "openinference.span.kind"
 INPUT = "input.value"

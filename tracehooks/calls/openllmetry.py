@@ -7,9 +7,9 @@ are spread over numbered attributes (``gen_ai.completion.0.content``) in its old
 from collections.abc import Iterator
 from typing import Any
 
+from tracehooks.calls.decoding import decode
 from tracehooks.calls.dialect import Attributes, Dialect, Kind, Passage, indexed
 from tracehooks.calls.span import SpanRecord
-from tracehooks.calls.text import decode
 
 KIND = "traceloop.span.kind"
 INPUT = "traceloop.entity.input"

@@ -9,20 +9,15 @@ message: an answer from an earlier round is not this call's. System prompts, too
 reasoning are nobody's words here; a block of ``<think>`` before the answer is reasoning too.
 """
 
-import json
-import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
-import orjson
-
+from tracehooks.calls.decoding import compact, decode, is_unicode, unicode
 from tracehooks.calls.messages import Turn, turns_of
 
 MAX_DEPTH = 12
-MAX_DECODINGS = 3
 
 ANSWER_KEYS = (
     *("final_output", "final_answer", "final_result", "structured_response", "output_text", "output"),
@@ -35,7 +30,6 @@ QUESTION_KEYS = (
     *("user_msg", "new_message", "input_text", "prompt", "contents", "content", "text", "task", "request"),
     *("goal", "topic", "inputs", "args", "kwargs", "chat_history", "update"),
 )
-_ENDS_EARLY = re.compile(r"EOF while parsing|unexpected end")
 _REASONING = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
 
 
@@ -73,59 +67,6 @@ def agent_words(value: Any) -> Words:
 def user_words(value: Any) -> Words:
     """What the user said last in ``value``, an input."""
     return _words(value, _QUESTIONS)
-
-
-def decode(value: Any) -> tuple[Any, bool]:
-    """``value`` with JSON inside strings decoded, and whether that JSON had been cut short.
-
-    A string that is not JSON stays as it is; so does JSON that is a mere number, true or false.
-    """
-    for _ in range(MAX_DECODINGS):
-        if value == "null":
-            return None, False
-        if not isinstance(value, str) or (head := value.lstrip()[:1]) not in _JSON_STARTS:
-            return value, False
-        try:
-            value = _loads(value)
-        except (ValueError, RecursionError):
-            part = cut_json(value) if head != '"' else None
-            return (value, False) if part is None else (part, True)
-    return value, False
-
-
-def _loads(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        return json.loads(text)  # takes what Python writes and JSON forbids: NaN, halves of surrogate pairs
-
-
-def cut_json(text: str) -> Any:
-    """What can be read of JSON that was cut short; None when ``text`` is not the beginning of any JSON."""
-    from pydantic_core import from_json
-
-    try:
-        from_json(text)
-    except ValueError as error:
-        if _ENDS_EARLY.match(str(error)):
-            with suppress(ValueError):
-                return from_json(text, allow_partial="trailing-strings")
-    return None
-
-
-def compact(value: Any) -> str | None:
-    """``value`` as compact JSON when there is any text in it, else None."""
-    if not _holds_text(value, 0):
-        return None
-    try:
-        return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
-    except TypeError:
-        with suppress(TypeError, ValueError, RecursionError):
-            return json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":"), skipkeys=True)
-        return None
-
-
-_JSON_STARTS = frozenset('{["')
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,22 +155,9 @@ def _words(value: Any, side: _Side) -> Words:
     found = (replace(side, cut=True) if cut else side).words(value, 0)
     if not found.shape and not cut and (whole := compact(value)) is not None:
         found = Words(whole, Shape.JSON)
-    if cut or (found.text is not None and not _is_unicode(found.text)):
-        return Words(_unicode(found.text), found.shape, cut)
+    if cut or (found.text is not None and not is_unicode(found.text)):
+        return Words(unicode(found.text), found.shape, cut)
     return found
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _unicode(text: str | None) -> str | None:
-    """``text`` with every half of a surrogate pair replaced by U+FFFD, and whole pairs joined."""
-    return text and text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _last_chat(found: list[Words]) -> Words | None:
@@ -250,17 +178,3 @@ def spoken(text: str | None) -> str | None:
             if head.startswith(opening) and closing in head:
                 return spoken(head.split(closing, 1)[1].lstrip())
     return text
-
-
-def _holds_text(value: Any, depth: int) -> bool:
-    if isinstance(value, str):
-        return bool(value.strip())
-    if depth >= MAX_DEPTH:
-        return False
-    if isinstance(value, Mapping):
-        return any(_holds_text(entry, depth + 1) for entry in value.values())
-    return isinstance(value, list | tuple) and any(_holds_text(entry, depth + 1) for entry in value)
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else str(value)
