@@ -4,12 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tracehooks.scorers.noise_facts import NoiseFactsScorer
     from tracehooks.scorers.noise_scoring import NoiseScoring, noise_sensitivity_score
     from tracehooks.scorers.noise_sensitivity import NoiseSensitivityScorer
     from tracehooks.scorers.prescreen import PrescreenScorer
     from tracehooks.scorers.toxicity import ToxicityScorer, toxicity_score
 
 __all__ = [
+    "NoiseFactsScorer",
     "NoiseScoring",
     "NoiseSensitivityScorer",
     "PrescreenScorer",
@@ -19,6 +21,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "NoiseFactsScorer": "tracehooks.scorers.noise_facts",
     "NoiseScoring": "tracehooks.scorers.noise_scoring",
     "NoiseSensitivityScorer": "tracehooks.scorers.noise_sensitivity",
     "PrescreenScorer": "tracehooks.scorers.prescreen",
