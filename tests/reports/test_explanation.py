@@ -10,8 +10,9 @@ from tests.stored import NOON, POLITE, RUDE, agent_span, fill, span_id, trace_id
 from tracehooks.calls import SpanRecord
 from tracehooks.reports.explanation import Answer, Explanation, Outcome, Unseen, explain_trace
 from tracehooks.reports.explanation_json import explanation_dict
+from tracehooks.reports.explanation_next import next_step
 from tracehooks.reports.explanation_terminal import explanation_renderable
-from tracehooks.reports.explanation_words import next_step, why
+from tracehooks.reports.explanation_words import why
 from tracehooks.store import Store
 
 DAY = timedelta(days=1)

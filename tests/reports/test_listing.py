@@ -14,20 +14,19 @@ from tracehooks.store import Store, StoredScore
 OUTPUTS = [POLITE, RUDE, "broken", None, "\x1b[31mline one\nline two | [bold]three[/bold]", "字" * 400]
 
 
-def _scored(store: Store) -> tuple[list[AgentCall], dict[tuple[str, str], Sequence[StoredScore]]]:
+def _scored(store: Store) -> list[tuple[AgentCall, Sequence[StoredScore]]]:
     fill(store, OUTPUTS)
     run_night(store)
-    calls = store.calls.latest(50)
-    return calls, {(call.trace_id, call.span_id): store.scores.of_trace(call.trace_id) for call in calls}
+    return [(call, store.scores.of_trace(call.trace_id)) for call in store.calls.latest(50)]
 
 
 @pytest.mark.parametrize("width", [60, 89, 90, 120, 200])
 def test_every_table_fits_and_keeps_a_row_on_a_line(store: Store, width: int) -> None:
     """At 60 columns as at 200, whatever the texts hold."""
-    calls, scores = _scored(store)
+    calls = _scored(store)
     store.spans.add([agent_span(50, name="an-agent-with-a-name-of-more-than-thirty-letters")])
     tables = {
-        traces_table(calls, scores, width): len(calls),
+        traces_table(calls, width): len(calls),
         scores_table(store.scores.page(), width): len(calls),
         runs_table(store.runs.list(), width): 1,
     }
@@ -39,9 +38,9 @@ def test_every_table_fits_and_keeps_a_row_on_a_line(store: Store, width: int) ->
 
 def test_a_narrow_table_still_shows_what_one_goes_on_with(store: Store) -> None:
     """The trace to explain, some of the text, and the score."""
-    calls, scores = _scored(store)
-    text = drawn(traces_table(calls, scores, 60), 60)
-    for call in calls:
+    calls = _scored(store)
+    text = drawn(traces_table(calls, 60), 60)
+    for call, _ in calls:
         assert call.trace_id[:12] in text
     assert re.search(r"You are an idiot.*…\s+0\.8", text)
     assert "timeout" in text
@@ -49,8 +48,8 @@ def test_a_narrow_table_still_shows_what_one_goes_on_with(store: Store) -> None:
 
 def test_markup_and_escapes_in_texts_are_shown_not_obeyed(store: Store) -> None:
     """An agent's words are data."""
-    calls, scores = _scored(store)
-    text = drawn(traces_table(calls, scores, 200), 200)
+    calls = _scored(store)
+    text = drawn(traces_table(calls, 200), 200)
     assert "line one line two | [bold]three[/bold]" in text
     assert "\x1b" not in text
 

@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tracehooks.cli import output
-from tracehooks.cli.checks import Finding, examine
+from tracehooks.cli.checks import examine
+from tracehooks.cli.finding import Finding
 from tracehooks.cli.options import ConfigOption, JsonOption
 from tracehooks.cli.verbs import examples, verb_app
 

@@ -2,21 +2,23 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from itertools import islice
+from typing import Annotated
 
 import typer
 
 from tracehooks.cli import output
+from tracehooks.cli.choosing import NONE, Listed, Wanted, listed_calls
 from tracehooks.cli.cursors import cursor, place
 from tracehooks.cli.options import ConfigOption, FromOption, JsonOption, ToOption, time_option
 from tracehooks.cli.session import config_hint, is_stored, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
-from tracehooks.records import AgentCall, Status
+from tracehooks.records import Status
 from tracehooks.reports.listing import call_dict, traces_table
 from tracehooks.reports.wording import count, moment
 from tracehooks.settings import parse_duration
-from tracehooks.store import CallFilter, CallKey, Store, StoredScore
+from tracehooks.store import CallFilter, CallKey
 
 app = verb_app(invoke_without_command=True)
 
@@ -31,8 +33,6 @@ AfterOption = Annotated[
     str | None,
     typer.Option("--after", metavar="CURSOR", help="The next page: the cursor that the last ended with."),
 ]
-NONE = "none"
-PAGE = 500
 
 
 @app.callback(
@@ -66,66 +66,22 @@ def traces(
     if context.invoked_subcommand:
         return 0
     settings, now = read_settings(config), datetime.now(UTC)
-    filters = CallFilter(name=tuple(name or ()), environment=tuple(environment or ()))
-    wanted = _Wanted(score, _status(status), time_option(start, now), time_option(end, now))
+    wanted = Wanted(
+        filters=CallFilter(name=tuple(name or ()), environment=tuple(environment or ())),
+        score=score,
+        status=_status(status),
+        start=time_option(start, now),
+        end=time_option(end, now),
+    )
     with reading(settings) as store:
-        calls = _listed(store, filters, wanted, limit + 1, _key(after))
-        page, more = calls[:limit], len(calls) > limit
-        scores = {call.ref: store.scores.of_trace(call.trace_id) for call in page}
-    found = {(ref.trace_id, ref.span_id): _of(rows, ref.span_id) for ref, rows in scores.items()}
-    last = cursor(*CallKey.of(page[-1])) if more else None
+        listed = list(islice(listed_calls(store, wanted, _key(after)), limit + 1))
+    page = listed[:limit]
+    last = cursor(*CallKey.of(page[-1].call)) if len(listed) > limit else None
     if as_json:
-        rows = [call_dict(call, found[call.trace_id, call.span_id]) for call in page]
-        output.show_json({"traces": rows, "next": last})
+        output.show_json({"traces": [call_dict(row.call, row.scores) for row in page], "next": last})
     else:
-        _show(page, found, last, config_hint(config), stored=is_stored(settings))
+        _show(page, last, config_hint(config), stored=is_stored(settings))
     return 0
-
-
-class _Wanted:
-    """Which calls a listing keeps, by their time and their scores."""
-
-    def __init__(self, score: str | None, status: str | None, start: Any, end: Any) -> None:
-        self.score, self.status, self.start, self.end = score, status, start, end
-
-    def keeps(self, scores: Sequence[StoredScore]) -> bool:
-        """Whether a call with these scores is listed."""
-        named = [row for row in scores if self.score is None or row.name == self.score]
-        if self.status == NONE:
-            return not named
-        if self.status is not None:
-            return any(row.status == self.status for row in named)
-        return self.score is None or bool(named)
-
-    @property
-    def asks_for_scores(self) -> bool:
-        """Whether the scores have to be looked at."""
-        return self.score is not None or self.status is not None
-
-
-def _listed(
-    store: Store, filters: CallFilter, wanted: _Wanted, limit: int, before: CallKey | None
-) -> list[AgentCall]:
-    """The newest calls that are wanted, read page by page until there are enough."""
-    found: list[AgentCall] = []
-    if before is None and wanted.end is not None:
-        before = CallKey(wanted.end, "", "")
-    size = PAGE if wanted.asks_for_scores else min(limit, PAGE)
-    while page := store.calls.latest(size, filters, before):
-        for call in page:
-            if wanted.start is not None and call.start < wanted.start:
-                return found
-            scores = _of(store.scores.of_trace(call.trace_id), call.span_id) if wanted.asks_for_scores else []
-            if wanted.keeps(scores):
-                found.append(call)
-            if len(found) == limit:
-                return found
-        before = CallKey.of(page[-1])
-    return found
-
-
-def _of(scores: Sequence[StoredScore], span_id: str) -> list[StoredScore]:
-    return [score for score in scores if score.span_id == span_id]
 
 
 def _status(text: str | None) -> str | None:
@@ -142,9 +98,9 @@ def _key(after: str | None) -> CallKey | None:
     return CallKey(start, trace_id, span_id)
 
 
-def _show(page: Sequence[AgentCall], scores: Any, last: str | None, hint: str, *, stored: bool) -> None:
+def _show(page: Sequence[Listed], last: str | None, hint: str, *, stored: bool) -> None:
     if page:
-        output.show(traces_table(page, scores, output.width()))
+        output.show(traces_table([(row.call, row.scores) for row in page], output.width()))
     elif stored:
         output.show("No calls match.")
     else:

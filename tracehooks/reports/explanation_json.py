@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from tracehooks.reports.explanation import Answer, CallAnswers, Explanation
-from tracehooks.reports.explanation_words import next_step, why, without_calls
+from tracehooks.reports.explanation_next import next_step
+from tracehooks.reports.explanation_words import why, without_calls
 from tracehooks.store import StoredScore
 
 

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from tracehooks.records import AgentCall
 from tracehooks.reports.explanation import Answer, CallAnswers, Explanation
-from tracehooks.reports.explanation_words import facts, next_step, verdict, why, without_calls
+from tracehooks.reports.explanation_next import next_step
+from tracehooks.reports.explanation_words import facts, verdict, why, without_calls
 from tracehooks.reports.run_words import Fact
 from tracehooks.reports.terminal import STYLES, command, labelled
 from tracehooks.reports.wording import duration, excerpt, moment, plain

@@ -5,17 +5,15 @@ from datetime import datetime, timedelta
 
 from tracehooks.records import Reason
 from tracehooks.reports.explanation import Answer, CallAnswers, Explanation, Outcome, Unseen
-from tracehooks.reports.run_words import Fact, Step, again
+from tracehooks.reports.run_words import Fact
 from tracehooks.reports.standing import at_work, mark, state
 from tracehooks.reports.wording import (
     count,
-    instant,
     moment,
     number,
     percent,
     plain,
     what_happened,
-    what_to_do,
 )
 from tracehooks.store import RunRecord, StoredScore
 
@@ -68,12 +66,6 @@ def facts(answer: Answer, call: CallAnswers) -> list[Fact]:
     if len(answer.history) > 1 or (score is not None and score.revision > 1):
         found.extend(Fact("history", _revision(row)) for row in answer.history)
     return found
-
-
-def next_step(answer: Answer, call: CallAnswers, hint: str = "") -> Step | None:
-    """What to do so that the call gets a score; None when nothing is missing."""
-    make = _NEXT.get(answer.outcome)
-    return make(answer, call).with_hint(hint) if make else None
 
 
 def _why_scored(answer: Answer) -> str:
@@ -176,60 +168,6 @@ _WHY: Mapping[Outcome, Callable[[Answer], str]] = {
     Outcome.ALREADY_SCORED: _why_already,
     Outcome.NEVER_SEEN: _why_never_seen,
 }
-
-
-def _next_unscored(answer: Answer, call: CallAnswers) -> Step:
-    assert answer.score is not None
-    command = again(answer.run) if answer.run else _one_call(call)
-    return Step(command, f"{what_to_do(answer.score.reason_code)}:")
-
-
-def _next_skipped(answer: Answer, call: CallAnswers) -> Step:
-    assert answer.score is not None
-    return Step("", what_to_do(answer.score.reason_code))
-
-
-def _next_planned(answer: Answer, call: CallAnswers) -> Step:
-    assert answer.run is not None
-    return Step(f"tracehooks resume {answer.run.id}", "finish the run:")
-
-
-def _next_sampled_out(answer: Answer, call: CallAnswers) -> Step:
-    return Step(_one_call(call), "nothing is wrong; to judge it all the same:")
-
-
-def _next_deferred(answer: Answer, call: CallAnswers) -> Step:
-    return Step("tracehooks run toxicity", "the next run takes it in:")
-
-
-def _next_never_seen(answer: Answer, call: CallAnswers) -> Step:
-    if answer.unseen in (Unseen.NO_RUN, Unseen.AFTER, Unseen.LATE):
-        return Step("tracehooks run toxicity", "the next run takes it in:")
-    if answer.unseen is Unseen.STOPPED and answer.run is not None:
-        return Step(f"tracehooks resume {answer.run.id}", "finish the run:")
-    if answer.unseen is Unseen.FILTERED:
-        return Step("", "change jobs.toxicity.filters to let it in")
-    return Step(_one_call(call), "to judge it:")
-
-
-_NEXT: Mapping[Outcome, Callable[[Answer, CallAnswers], Step]] = {
-    Outcome.UNSCORED: _next_unscored,
-    Outcome.SKIPPED: _next_skipped,
-    Outcome.PLANNED: _next_planned,
-    Outcome.SAMPLED_OUT: _next_sampled_out,
-    Outcome.DEFERRED: _next_deferred,
-    Outcome.NEVER_SEEN: _next_never_seen,
-}
-
-
-def _one_call(call: CallAnswers) -> str:
-    """A run over this call alone: a window of one microsecond draws all there is in it."""
-    if call.call is None:
-        return "tracehooks run toxicity"
-    start = call.call.start
-    return (
-        f"tracehooks run toxicity --from {instant(start)} --to {instant(start + timedelta(microseconds=1))}"
-    )
 
 
 def _provenance(score: StoredScore) -> str:

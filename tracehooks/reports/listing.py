@@ -1,6 +1,6 @@
 """Listings for a terminal and for a program: traces, scores and runs, one line each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,19 +20,17 @@ WIDE = 90
 TEXT_LENGTH = 200
 
 Column = tuple[str, int]
-Scores = Mapping[tuple[str, str], Sequence[StoredScore]]
 
 
-def traces_table(calls: Sequence[AgentCall], scores: Scores, width: int) -> Table:
-    """Calls, newest first as they come: when, which, who, what was asked and said, and the scores."""
+def traces_table(calls: Sequence[tuple[AgentCall, Sequence[StoredScore]]], width: int) -> Table:
+    """Calls with their scores, as they come: when, which, who, what was asked and said, what was found."""
     wide = width >= WIDE
     about: list[Column] = [("agent", 20), ("asked", -1)] if wide else []
     made = table(("time", 16), ("trace", TRACE_DIGITS), *about, ("said", -2), ("scores", 30 if wide else 14))
-    for call in calls:
+    for call, scores in calls:
         row = [cell(_time(call.start, wide), "dim"), cell(call.trace_id[:TRACE_DIGITS], "cyan")]
         row += [cell(call.name), cell(excerpt(call.input or "", TEXT_LENGTH))] if wide else []
-        found = scores.get((call.trace_id, call.span_id), ())
-        made.add_row(*row, cell(excerpt(call.output or "", TEXT_LENGTH)), score_marks(found, wide))
+        made.add_row(*row, cell(excerpt(call.output or "", TEXT_LENGTH)), score_marks(scores, wide))
     return made
 
 

@@ -64,6 +64,15 @@ class Scores:
         query = select(SCORES).where(SCORES.c.trace_id == trace_id)
         return self._read(query.order_by(SCORES.c.span_id, SCORES.c.name, SCORES.c.id))
 
+    def of_traces(self, trace_ids: Iterable[str]) -> dict[str, list[StoredScore]]:
+        """All scores of these traces, by trace id, each list by span and name. Some may have none."""
+        found: dict[str, list[StoredScore]] = {}
+        for traces in chunks(sorted(set(trace_ids)), PAGE):
+            query = select(SCORES).where(SCORES.c.trace_id.in_(traces))
+            for score in self._read(query.order_by(SCORES.c.span_id, SCORES.c.name, SCORES.c.id)):
+                found.setdefault(score.trace_id, []).append(score)
+        return found
+
     def of_calls(self, refs: Iterable[TraceRef], name: str) -> dict[tuple[str, str], StoredScore]:
         """The scores called ``name`` of these calls, by (trace id, span id)."""
         wanted = {(ref.trace_id, ref.span_id) for ref in refs}
