@@ -48,6 +48,14 @@ def test_init_overwrites_only_when_forced(tmp_path: Path, inside: Inside) -> Non
     assert mine.read_text() == STARTER
 
 
+def test_init_does_not_hide_settings_that_are_read_already(tmp_path: Path, inside: Inside) -> None:
+    """A second file in a place that is searched earlier would take the first one's part."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "tracehooks.yaml").write_text("service: mine\n")
+    assert inside(Shop(tmp_path), "init").code == 2
+    assert not (tmp_path / "config" / "tracehooks.yaml").exists()
+
+
 def test_init_says_when_it_cannot_write(tmp_path: Path, inside: Inside) -> None:
     """One sentence that names the file."""
     (tmp_path / "file").write_text("")

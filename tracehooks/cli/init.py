@@ -10,6 +10,7 @@ from tracehooks.cli import output
 from tracehooks.cli.options import JsonOption
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
+from tracehooks.settings import SEARCHED
 
 STARTER = "tracehooks.yaml"
 
@@ -47,5 +48,7 @@ def init(
 
 
 def _usual_place() -> Path:
+    """The file that is read already, which another must not hide; else where one would be looked for."""
+    found = next((Path(name) for name in SEARCHED if Path(name).exists()), None)
     folder = Path("config")
-    return (folder if folder.is_dir() else Path()) / STARTER
+    return found or (folder if folder.is_dir() else Path()) / STARTER

@@ -121,7 +121,10 @@ def _rate(run: RunRecord, figures: Mapping[str, Any]) -> str:
 def _coverage(figures: Mapping[str, Any]) -> str:
     """How many of the window's calls that should have a score have one, whichever run scored them."""
     wanted = figures["planned"] - sum(figures["skipped"].values())
-    return f"{figures['scored']:,} of {wanted:,} scored ({percent(figures['coverage'])}) in the window"
+    missing = ", degraded: the others count neither as clean nor as toxic" if figures.get("degraded") else ""
+    return (
+        f"{figures['scored']:,} of {wanted:,} scored ({percent(figures['coverage'])}) in the window{missing}"
+    )
 
 
 def _tokens(run: RunRecord, figures: Mapping[str, Any]) -> str:
