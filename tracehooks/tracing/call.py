@@ -184,7 +184,8 @@ class StreamCall(Call):
 
     def _take_chunks(self, *, complete: bool) -> None:
         chunks, spec = self.chunks, self.spec
-        self.put_usage(chunks.tokens)
+        if chunks.tokens is not None:
+            self.put_usage(chunks.tokens)
         if not spec.capture_output:
             return
         try:
@@ -218,7 +219,7 @@ def begin(
     Never raises; when the SDK does, the call has no span and runs all the same.
     """
     try:
-        attributes = spec.attributes_for(recording)
+        attributes = spec.made if spec.made_for is recording else spec.make_for(recording)
         carried: Carried = NOTHING
         around: Here | None = None
         if context:

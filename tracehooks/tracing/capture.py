@@ -7,9 +7,9 @@ A value that is too long for its attribute is replaced by a mark that is JSON it
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tracehooks.tracing.encode import CLIP, clean, dumps, encode, head, loads
+from tracehooks.tracing.encode import CLIP, clean, dumps, encode, head, loads, quote
 from tracehooks.tracing.mask import Mask
-from tracehooks.tracing.messages import input_messages, output_messages, user_argument
+from tracehooks.tracing.messages import agent_said, input_messages, output_messages, user_argument, user_said
 from tracehooks.tracing.stack import stack_lines
 
 MAX_BYTES = 256_000  # the default of the setting capture.max_bytes
@@ -46,11 +46,19 @@ class Capture:
         self._room = max_bytes if max_chars is None else min(max_bytes, max_chars)
         self._event_room = min(MAX_EXCEPTION_CHARS, max_event_chars or MAX_EXCEPTION_CHARS)
         self._allowance = max(CLIP, 2 * max_bytes)
-
-    # Written out flat: these two run in every traced call.
+        # Texts up to this long surely fit, whatever their JSON must escape; -1: each must be looked at.
+        self._surely = max_bytes // 6 - 200 if mask is None and max_chars is None else -1
 
     def input(self, arguments: Sequence[tuple[str, Any]], *, messages: bool) -> Recorded:
         """The JSON object of a call's arguments by name, and its input messages when asked for."""
+        if len(arguments) == 1:
+            name, value = arguments[0]
+            if type(value) is str and len(value) <= self._surely and (quoted := quote(value)) is not None:
+                text = "{" + (_keys.get(name) or _key(name)) + quoted + "}"
+                return text, user_said(quoted) if messages else None, None
+        return self._input(arguments, messages)
+
+    def _input(self, arguments: Sequence[tuple[str, Any]], messages: bool) -> Recorded:
         values: list[bytes] = []
         entries: list[bytes] = []
         missing = 0
@@ -60,7 +68,7 @@ class Capture:
                 encoded = self.mask.json(encoded, name)
             missing += lost
             values.append(encoded)
-            entries.append((_keys.get(name) or _key(name)) + encoded)
+            entries.append((_keys.get(name) or _key(name)).encode() + encoded)
         whole = b"{" + b",".join(entries) + b"}"
         said = user_argument(arguments) if messages else None
         text = whole.decode()
@@ -76,6 +84,10 @@ class Capture:
 
         ``missing`` is how many bytes of the result were lost before. Only a complete one says why it stopped.
         """
+        if type(value) is str and not missing and len(value) <= self._surely:
+            quoted = quote(value)
+            if quoted is not None:
+                return quoted, agent_said(quoted, complete) if messages else None, None
         encoded, lost = encode(value, self._allowance)
         if self.mask is not None:
             encoded = self.mask.json(encoded)
@@ -151,13 +163,13 @@ class Capture:
         return length <= self.max_bytes and (self.max_chars is None or len(text) <= self.max_chars)
 
 
-_keys: dict[str, bytes] = {}
+_keys: dict[str, str] = {}
 
 
-def _key(name: str) -> bytes:
+def _key(name: str) -> str:
     found = _keys.get(name)
     if found is None:
-        found = dumps(clean(name)) + b":"
+        found = dumps(clean(name)).decode() + ":"
         if len(_keys) < 10_000:  # parameter names are few, but the names in **kwargs may come from anywhere
             _keys[name] = found
     return found

@@ -10,7 +10,7 @@ from tracehooks.tracing.encode import CLIP, encode
 from tracehooks.tracing.trouble import trouble
 
 ROOM = CLIP  # characters of all chunks together
-ENTRY = 8  # what an entry costs on top, so that endless empty chunks are bounded too
+ENTRY = 8  # what a chunk that is no text costs on top, so that endless small ones are bounded too
 
 _UNCHANGING = frozenset({str, bytes, int, float, bool, complex, type(None)})
 
@@ -69,6 +69,12 @@ class Chunks:
                 trouble("reduce", error)
             else:
                 return capture.output(value, messages=messages, complete=complete, missing=self.lost)
+        try:
+            text = "".join(self.items) if self.items else None
+        except TypeError:
+            text = None
+        if text is not None:
+            return capture.output(text, messages=messages, complete=complete, missing=self.lost)
         kinds = {type(item) for item in self.items} - {type(None)}
         if len(kinds) == 1 and (join := _JOINS.get(next(iter(kinds)))) is not None:
             value = join([item for item in self.items if item is not None])

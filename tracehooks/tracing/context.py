@@ -55,6 +55,18 @@ class Here:
             self.outer.update(carried)
 
 
+# OpenTelemetry's own functions for these go through three calls; here they run in every traced call. The
+# variable is learnt from a token. An application with a runtime context of another kind has none.
+_token: Any = attach(get_current())
+otel_variable: Any = getattr(_token, "var", None)
+if otel_variable is None:
+    detach(_token)
+else:
+    otel_variable.reset(_token)
+current_context: Callable[[], Context] = get_current if otel_variable is None else otel_variable.get
+enter: Callable[[Context], Any] = attach if otel_variable is None else otel_variable.set
+
+
 def here(context: Context) -> Here | None:
     """Where ``context`` is; None outside every traced call."""
     return cast("Here | None", context.get(HERE))

@@ -11,22 +11,12 @@ import contextvars
 from contextvars import copy_context
 from typing import Any
 
-from opentelemetry.context import Context, attach, get_current
+from opentelemetry.context import Context
 
-from tracehooks.tracing.context import leave
+from tracehooks.tracing.context import enter, leave, otel_variable
 from tracehooks.tracing.trouble import trouble
 
 _MISSING = object()
-
-
-def _opentelemetry_variable() -> Any:
-    """The context variable behind OpenTelemetry's context; None when an application brought its own kind."""
-    token = attach(get_current())
-    leave(token)
-    return getattr(token, "var", None)
-
-
-_APART = _opentelemetry_variable()
 
 
 class Home:
@@ -43,7 +33,7 @@ class Home:
         self.seen = copy_context()
         self.context = copy_context()
         self.run = self.context.run
-        self.run(attach, inside)
+        self.run(enter, inside)
         self.kept = self.context.copy()
         self._tokens: dict[Any, contextvars.Token[Any]] = {}
 
@@ -52,7 +42,7 @@ class Home:
         try:
             now = copy_context()
             for variable, value in now.items():
-                if variable is not _APART and self.seen.get(variable, _MISSING) is not value:
+                if variable is not otel_variable and self.seen.get(variable, _MISSING) is not value:
                     self.run(variable.set, value)
             self.seen, self.kept = now, self.context.copy()
         except Exception as error:
@@ -79,7 +69,7 @@ class Home:
 
     def _bring_out(self) -> None:
         for variable, value in self.context.items():
-            if variable is not _APART and self.kept.get(variable, _MISSING) is not value:
+            if variable is not otel_variable and self.kept.get(variable, _MISSING) is not value:
                 self._tokens.setdefault(variable, variable.set(value))
         for variable in self.kept:
             if variable not in self.context and variable in self._tokens:

@@ -45,15 +45,25 @@ def is_chat(value: Any) -> bool:
 def input_messages(value: Any, encoded: bytes) -> bytes | None:
     """The input messages of ``value``, whose JSON is ``encoded``; None when it is neither text nor a chat."""
     if type(value) is str:
-        return b'[{"role":"user","parts":[{"type":"text","content":' + encoded + b"}]}]"
+        return user_said(encoded.decode()).encode()
     return _chat(loads(encoded))
+
+
+def user_said(quoted: str) -> str:
+    """The input messages of one text, given as JSON."""
+    return '[{"role":"user","parts":[{"type":"text","content":' + quoted + "}]}]"
+
+
+def agent_said(quoted: str, complete: bool) -> str:
+    """The output messages of one text, given as JSON."""
+    said = '[{"role":"assistant","parts":[{"type":"text","content":' + quoted + "}]"
+    return said + (',"finish_reason":"stop"}]' if complete else "}]")
 
 
 def output_messages(value: Any, encoded: bytes, *, complete: bool = True) -> bytes | None:
     """The output messages of ``value``: a text, a message, a chat, or a reply of OpenAI's; else None."""
     if type(value) is str:
-        reason = b',"finish_reason":"stop"' if complete else b""
-        return b'[{"role":"assistant","parts":[{"type":"text","content":' + encoded + b"}]" + reason + b"}]"
+        return agent_said(encoded.decode(), complete).encode()
     if is_chat(value):
         return _chat(loads(encoded))
     if not any(field(value, name) is not None for name in ("role", "choices", "output")):

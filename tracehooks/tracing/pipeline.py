@@ -5,7 +5,8 @@ the thread that ended the span, so it must only decide and queue. ``span`` is th
 ``full`` a :class:`FullText` when its texts had to be cut for the span's attributes (else None), ``hooks``
 what was given to ``@traced(hooks=[...])``. It hears of every span that ``keep`` lets in, agent or not.
 
-What must also know of spans as they start gives ``on_start``; it hears of everybody's.
+What must also know of spans as they start gives ``on_start``, and of those that end and do not belong here
+``on_other``; both hear of everybody's.
 
 The seam for spans of other instrumentations: ``keep``, one function from a finished span to a bool.
 """
@@ -77,6 +78,7 @@ class Pipeline:
         self.notes: dict[SpanKey, Note] = {}
         self.listeners: tuple[Listener, ...] = ()
         self.starters: tuple[Starter, ...] = ()
+        self.others: tuple[Starter, ...] = ()
         self.exporting = Exporting(exporters)
         self.worker: BackgroundWorker[Any] = BackgroundWorker(
             "spans", self._export, max_queue=max_queue, max_batch=max_batch, interval=interval
@@ -92,11 +94,24 @@ class Pipeline:
         self._noted = 0
         self.exporting.reset_counts()
 
-    def listen(self, listener: Listener, on_start: Starter | None = None) -> None:
-        """Tell ``listener`` of every finished span from now on, ``on_start`` of every one that begins."""
+    def listen(
+        self, listener: Listener, on_start: Starter | None = None, on_other: Starter | None = None
+    ) -> None:
+        """Tell ``listener`` of every finished span from now on, ``on_start`` of every one that begins.
+
+        ``on_other`` hears of the finished spans that ``keep`` leaves out.
+        """
         self.listeners = (*self.listeners, listener)
         if on_start is not None:
             self.starters = (*self.starters, on_start)
+        if on_other is not None:
+            self.others = (*self.others, on_other)
+
+    def unlisten(self, *functions: Any) -> None:
+        """Tell these no more."""
+        self.listeners = tuple(one for one in self.listeners if one not in functions)
+        self.starters = tuple(one for one in self.starters if one not in functions)
+        self.others = tuple(one for one in self.others if one not in functions)
 
     def count_start(self) -> None:
         """One of our spans begins."""
@@ -116,6 +131,8 @@ class Pipeline:
     def on_end(self, span: Any) -> None:
         """A span has ended: queue it for the exporters and tell the listeners, if it belongs here."""
         if not self.keep(span):
+            for other in self.others:
+                other(span)
             return
         with self._lock:
             self._ended += 1

@@ -4,10 +4,8 @@ import io
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
-from opentelemetry.context import attach
-
 from tracehooks.tracing.call import Call, StreamCall
-from tracehooks.tracing.context import leave
+from tracehooks.tracing.context import enter, leave
 from tracehooks.tracing.proxies import stand_in
 from tracehooks.tracing.streams import drive, drive_async
 from tracehooks.tracing.trouble import trouble
@@ -68,7 +66,7 @@ def _is_stream(kind: type) -> bool:
 
 async def _await(call: StreamCall, coroutine: Any) -> Any:
     call.source = None
-    token = attach(call.context)
+    token = enter(call.context)
     try:
         result = await coroutine
     except BaseException as error:

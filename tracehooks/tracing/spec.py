@@ -22,7 +22,7 @@ class Spec:
             "kind",
             "name",
         ),
-        *("parameters", "reduce", "speaks", "version", "_made", "_made_for"),
+        *("parameters", "reduce", "speaks", "version", "made", "made_for"),
     )
 
     def __init__(
@@ -50,18 +50,18 @@ class Spec:
         self.is_agent = kind == "agent"
         self.speaks = kind in ("agent", "generation")
         self.attributes = _own_attributes(name, kind, version)
-        self._made: dict[str, Any] = {}
-        self._made_for: Recording | None = None
+        self.made: dict[str, Any] = {}
+        self.made_for: Recording | None = None
 
-    def attributes_for(self, recording: Recording) -> dict[str, Any]:
-        """What every span of the function carries from its creation on; made once for a recording."""
-        if self._made_for is not recording:
-            # never masked: these are the program's own words, and what a span is known by
-            shortened = recording.capture.shortened
-            own = {name: shortened(value) for name, value in self.attributes.items()}
-            self._made = {**own, **recording.base}
-            self._made_for = recording
-        return self._made
+    def make_for(self, recording: Recording) -> dict[str, Any]:
+        """What every span of the function carries from its creation on; kept in ``made`` for a recording.
+
+        Never masked: these are the program's own words, and what a span is known by.
+        """
+        shortened = recording.capture.shortened
+        own = {name: shortened(value) for name, value in self.attributes.items()}
+        self.made, self.made_for = {**own, **recording.base}, recording
+        return self.made
 
 
 def _own_attributes(name: str, kind: semconv.Kind, version: str | None) -> dict[str, str]:

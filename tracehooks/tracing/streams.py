@@ -23,7 +23,7 @@ def drive(start: Start, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, 
     call = start()
     home, chunks, recorded = Home(call.context), call.chunks, call.is_open
     run, inside, seen, kept = home.run, home.context, home.seen, home.kept
-    append, room = chunks.items.append, chunks.room
+    append, room = chunks.items.append, chunks.room if recorded else 0
     send = inner.send
     step: Any = send
     argument: Any = None
@@ -43,7 +43,7 @@ def drive(start: Start, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, 
                 seen, kept = home.bring_out()
             if type(chunk) is str and room > 0:
                 append(chunk)
-                room -= len(chunk) + 8
+                room -= len(chunk)
             elif recorded:
                 room = chunks.take(chunk, room)
             try:
@@ -69,7 +69,7 @@ async def drive_async(start: Start, inner: AsyncGenerator[Any, Any]) -> AsyncGen
     call = start()
     home, chunks, recorded = Home(call.context), call.chunks, call.is_open
     run, inside, seen, kept = home.run, home.context, home.seen, home.kept
-    append, room = chunks.items.append, chunks.room
+    append, room = chunks.items.append, chunks.room if recorded else 0
     cell: list[Any] = [None]
     pump = _pump(_first_step(inner), inner, cell)
     step = pump.send
@@ -93,7 +93,7 @@ async def drive_async(start: Start, inner: AsyncGenerator[Any, Any]) -> AsyncGen
             chunk = cell[0]
             if type(chunk) is str and room > 0:
                 append(chunk)
-                room -= len(chunk) + 8
+                room -= len(chunk)
             elif recorded:
                 room = chunks.take(chunk, room)
             try:

@@ -5,10 +5,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from opentelemetry.context import attach, get_current
-
 from tracehooks.tracing.call import Call, StreamCall, begin
-from tracehooks.tracing.context import leave
+from tracehooks.tracing.context import current_context, enter, leave
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.results import PLAIN, hand_on, named
 from tracehooks.tracing.spec import Spec
@@ -62,8 +60,8 @@ def _plain(function: Function, spec: Spec) -> Function:
         recording = door.recording or door.find()
         if recording is None:
             return function(*args, **kwargs)
-        call = begin(Call, spec, recording, get_current(), args, kwargs)
-        token = attach(call.context)
+        call = begin(Call, spec, recording, current_context(), args, kwargs)
+        token = enter(call.context)
         try:
             result = function(*args, **kwargs)
         except BaseException as error:
@@ -84,8 +82,8 @@ def _coroutine(function: Function, spec: Spec) -> Function:
         recording = door.recording or door.find()
         if recording is None:
             return await function(*args, **kwargs)
-        call = begin(Call, spec, recording, get_current(), args, kwargs)
-        token = attach(call.context)
+        call = begin(Call, spec, recording, current_context(), args, kwargs)
+        token = enter(call.context)
         try:
             result = await function(*args, **kwargs)
         except BaseException as error:
@@ -121,10 +119,10 @@ def _generator(function: Function, spec: Spec, driver: Callable[..., Any]) -> Fu
         recording = door.recording or door.find()
         if recording is None:
             return inner
-        around = get_current()
+        around = current_context()
 
         def start() -> StreamCall:
-            return begin(StreamCall, spec, recording, around or get_current(), args, kwargs)
+            return begin(StreamCall, spec, recording, around or current_context(), args, kwargs)
 
         return named(driver(start, inner), inner)
 
