@@ -10,7 +10,7 @@ from tracehooks.cli import output
 from tracehooks.cli.options import JsonOption
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
-from tracehooks.settings import SEARCHED
+from tracehooks.settings.loading import SEARCHED
 
 STARTER = "tracehooks.yaml"
 
