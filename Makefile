@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CONFIG ?= config/demo/tracehooks.yaml
 
-.PHONY: nightly test setup lint types floors wheel check clean
+.PHONY: nightly test setup lint types floors wheel check bench clean
 
 nightly: setup  ## run the demo agent if the store is empty, then the night; ends in one verdict
 	@$(BIN)/tracehooks demo --if-empty --config $(CONFIG)
@@ -38,6 +38,9 @@ wheel: setup  ## the tests once more, against the built wheel, in a folder with 
 	bash .ci/wheel $(BIN)/python
 
 check: test lint types floors wheel  ## all that a change must pass
+
+bench: setup  ## what it costs: ratios against bare OpenTelemetry, other decorators, the plain openai client
+	@$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .tracehooks

@@ -1,0 +1,1 @@
+"""What tracehooks costs, measured: ``python -m benchmarks`` (see docs/benchmarks.md)."""

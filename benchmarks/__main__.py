@@ -1,0 +1,80 @@
+"""``python -m benchmarks [decorator] [judge] [store]``: print what things cost, and the reach set for it."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.status import Status
+
+from benchmarks import decorator, imports, judge, report, store
+from benchmarks.effort import FULL, QUICK, Effort
+from benchmarks.environments import PEERS
+from benchmarks.figures import Table
+
+Told = Callable[[str], None]
+PARTS = ("decorator", "judge", "store")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 whatever the ratios are: a benchmark informs, it does not gate."""
+    options = _parser().parse_args(arguments)
+    before = report.machine()
+    with _progress() as tell:
+        tables = measure(options.parts or PARTS, QUICK if options.quick else FULL, options.peers, tell)
+    if options.json:
+        print(json.dumps(report.as_json(tables, before), indent=2))
+    elif options.markdown:
+        print(report.as_markdown(tables, before), end="")
+    else:
+        report.show(tables, before, Console())
+    return 0
+
+
+def measure(parts: Sequence[str], effort: Effort, peers: Sequence[str], tell: Told) -> list[Table]:
+    """One table after the other."""
+    tables = []
+    if "decorator" in parts:
+        tables.append(decorator.measure(effort, tell))
+        tables.append(imports.measure(effort, tell))
+        if peers:
+            tables.append(decorator.measure_peers(effort, tell, peers))
+    if "judge" in parts:
+        tables.append(judge.measure(effort, tell))
+    if "store" in parts:
+        tables.append(store.measure(effort, tell))
+    return tables
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "parts", nargs="*", choices=[[], *PARTS], help=f"of {', '.join(PARTS)}; all by default"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="tiny sizes: shows that it works, measures nothing"
+    )
+    parser.add_argument(
+        "--peers", nargs="*", default=list(PEERS), choices=PEERS, help="products to compare with"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON document")
+    form.add_argument("--markdown", action="store_true", help="print the tables for docs/benchmarks.md")
+    return parser
+
+
+@contextmanager
+def _progress() -> Iterator[Told]:
+    """Says on standard error what is being measured: in one line of a terminal, else in lines."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda what: print(what, file=sys.stderr, flush=True)
+        return
+    with Status("beginning", console=console) as status:
+        yield lambda what: status.update(what)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""How much is measured: a real run, or a quick one that shows that everything works."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Sizes of every benchmark."""
+
+    processes: int  # fresh ones for each subject: hash seeds and memory layouts differ
+    rounds: int  # in each process
+    turn_seconds: float  # CPU of the reference in one turn
+    imports: int  # fresh processes for each import
+    judged: int  # items in one turn
+    judge_rounds: int
+    spans: int  # in the store that is filled and read
+    spans_rounds: int
+
+
+FULL = Effort(
+    processes=4,
+    rounds=10,
+    turn_seconds=0.02,
+    imports=25,
+    judged=400,
+    judge_rounds=12,
+    spans=20_000,
+    spans_rounds=5,
+)
+QUICK = Effort(
+    processes=1,
+    rounds=2,
+    turn_seconds=0.002,
+    imports=2,
+    judged=20,
+    judge_rounds=2,
+    spans=500,
+    spans_rounds=1,
+)

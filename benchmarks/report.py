@@ -1,0 +1,94 @@
+"""What was measured, as tables in the terminal, as JSON, and as Markdown for the documentation."""
+
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from benchmarks.figures import Row, Table
+
+PACKAGES = ("opentelemetry-sdk", "orjson", "openai", "SQLAlchemy")
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on, and nothing that tells whose machine it is."""
+    return {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def as_json(tables: Iterable[Table], before: dict[str, Any]) -> dict[str, Any]:
+    """The whole as one JSON document; ``before`` is the machine when it began."""
+    shown = []
+    for table in tables:
+        rows = [asdict(row) | {"is_met": row.is_met} for row in table.rows]
+        shown.append(asdict(table) | {"rows": rows})
+    return {"machine": before, "tables": shown}
+
+
+def show(tables: Iterable[Table], before: dict[str, Any], console: Console) -> None:
+    """Print the tables."""
+    for table in tables:
+        shown = RichTable(title=table.title, title_justify="left")
+        for number, name in enumerate(_headings(table)):
+            shown.add_column(name, justify="left" if number in (0, 6) else "right", overflow="fold")
+        for row in table.rows:
+            shown.add_row(*_cells(row))
+        console.print(shown)
+        console.print()
+    console.print(_footnote(before))
+
+
+def as_markdown(tables: Iterable[Table], before: dict[str, Any]) -> str:
+    """The same for a page of the documentation."""
+    parts = []
+    for table in tables:
+        lines = [_line(_headings(table)), _line(["---"] + ["--:"] * 5 + ["---"])]
+        lines += [_line(_cells(row)) for row in table.rows]
+        parts.append(f"### {table.title}\n\n" + "\n".join(lines))
+    return "\n\n".join([*parts, _footnote(before)]) + "\n"
+
+
+def _headings(table: Table) -> list[str]:
+    unit = table.unit
+    return ["", f"{table.ours}, {unit}", f"{table.theirs}, {unit}", "ratio", "middle 80 %", "reach", ""]
+
+
+def _cells(row: Row) -> list[str]:
+    ratio = row.ratio
+    if ratio is None:
+        return [row.name, "", "", "", "", "", f"skipped: {row.skipped}"]
+    spread = f"{ratio.low:.2f} to {ratio.high:.2f}"
+    reach = "" if row.reach is None else f"<= {row.reach:g}"
+    return [row.name, _figure(row.ours), _figure(row.theirs), f"{ratio.median:.2f}", spread, reach, _met(row)]
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:,.1f}"
+
+
+def _met(row: Row) -> str:
+    return {True: "met", False: "not met", None: ""}[row.is_met]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _footnote(before: dict[str, Any]) -> str:
+    packages = ", ".join(f"{name} {number}" for name, number in before["packages"].items())
+    load = "" if before["load"] is None else f", load {before['load']} at the start"
+    return (
+        f"{before['python']} on {before['system']} {before['architecture']}, {before['cores']} cores{load}; "
+        f"{packages}. Ratios are medians of rounds measured in pairs."
+    )
