@@ -145,3 +145,10 @@ def test_a_span_known_to_be_a_call_becomes_one_whatever_it_says() -> None:
     assert agent_call(top).output is None
     assert agent_call(top, [child, top]).output == "below"
     assert agent_call(top, [native("g", "a", trace_id="b" * 32)]).output is None
+
+
+def test_an_agent_below_an_applications_own_span_is_nested_though_that_span_is_unknown() -> None:
+    """Our context knows the agent around it; it is no call before that one has ended either."""
+    inner = native("b", "unknown", attributes={"tracehooks.parent_agent.id": span_id("a")})
+    assert calls(inner, native("a")) == calls(native("a"), inner) == [span_id("a")]
+    assert calls(inner) == []

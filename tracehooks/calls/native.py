@@ -20,6 +20,7 @@ from tracehooks.calls.text import agent_words
 SCOPE = "tracehooks"
 KIND = "tracehooks.kind"
 INTERNAL = "tracehooks.internal"
+PARENT_AGENT = "tracehooks.parent_agent.id"
 INPUT = "tracehooks.input"
 OUTPUT = "tracehooks.output"
 

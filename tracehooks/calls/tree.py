@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tracehooks.calls.dialect import AGENTS, Kind
 from tracehooks.calls.dialects import kind_of
+from tracehooks.calls.native import PARENT_AGENT
 from tracehooks.calls.span import SpanRecord
 
 _COVERING = AGENTS | {Kind.INTERNAL}
@@ -71,6 +72,8 @@ class TraceTree:
 
     def _is_call(self, span: SpanRecord) -> bool:
         kind = self.kind(span)
+        if PARENT_AGENT in span.attributes:  # the agent around it may still be running, or be out of sight
+            return False
         if kind in AGENTS:
             return not self._covered(span, _COVERING)
         if kind is not Kind.ENTRY or self._covered(span, _COVERING | {Kind.ENTRY}):
@@ -92,7 +95,10 @@ class TraceTree:
         return any(upper.span_id == span.span_id for upper in self.ancestors(above))
 
     def _parent(self, span: SpanRecord) -> SpanRecord | None:
-        return self.spans.get(span.parent_span_id) if span.parent_span_id else None
+        """The span above; where that one is not known, as an application's own, the agent around it."""
+        known = self.spans.get(span.parent_span_id) if span.parent_span_id else None
+        around = span.attributes.get(PARENT_AGENT)
+        return known or (self.spans.get(around) if isinstance(around, str) else None)
 
 
 def _order(span: SpanRecord) -> tuple[int, str]:
