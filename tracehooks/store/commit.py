@@ -19,7 +19,12 @@ SCORED = Status.SCORED.value
 
 
 def commit(
-    connection: Connection, records: Sequence[ScoreRecord], project: str, sinks: Sequence[str], now: int
+    connection: Connection,
+    records: Sequence[ScoreRecord],
+    project: str,
+    sinks: Sequence[str],
+    now: int,
+    all_results: Sequence[str] = (),
 ) -> list[bool]:
     """Write ``records`` within the transaction of ``connection``; see :meth:`Scores.commit`."""
     with_items = [(record.item, record.score) for record in records if record.item is not None]
@@ -28,7 +33,9 @@ def commit(
     ours = [record for record, yes in zip(records, taken, strict=True) if yes]
     calls = _missing_calls(connection, ours)
     rows = [score_row(record, record.call or calls.get(address(record)), project, now) for record in ours]
-    _merge(connection, ours, rows, sinks, now)
+    scored, others = _merge(connection, ours, rows)
+    enqueue(connection, sinks, scored, now)
+    enqueue(connection, all_results, others, now)
     return taken
 
 
@@ -48,26 +55,27 @@ def _missing_calls(connection: Connection, records: Iterable[ScoreRecord]) -> di
 
 
 def _merge(
-    connection: Connection,
-    records: Sequence[ScoreRecord],
-    rows: Sequence[dict[str, Any]],
-    sinks: Sequence[str],
-    now: int,
-) -> None:
-    """Bring the results together with the scores that are there, in the order given."""
+    connection: Connection, records: Sequence[ScoreRecord], rows: Sequence[dict[str, Any]]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Bring the results together with the scores that are there, in the order given.
+
+    Returns the revisions by id of what is new: scored, and of any other status.
+    """
     scores = _known(connection, {row["id"] for row in rows})
-    history, due = [], {}
+    history: list[dict[str, Any]] = []
+    new: dict[str, dict[str, Any]] = {}
     for record, row in zip(records, rows, strict=True):
         score = scores[row["id"]] = _newer(scores.get(row["id"]), row, rescore=record.rescore)
         history.append(
             {**{name: row[name] for name in RESULT}, "score_id": row["id"], "entry": score["entries"]}
         )
-        if score is row and row["status"] == SCORED:
-            due[row["id"]] = row["revision"]
+        if score is row:
+            new[row["id"]] = row
     upsert(connection, SCORES, ["id"], list(scores.values()))
     if history:
         connection.execute(insert(HISTORY), history)
-    enqueue(connection, sinks, due, now)
+    scored = {key: row["revision"] for key, row in new.items() if row["status"] == SCORED}
+    return scored, {key: row["revision"] for key, row in new.items() if key not in scored}
 
 
 def _newer(known: dict[str, Any] | None, row: dict[str, Any], *, rescore: bool) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sqlalchemy import URL, Connection, Engine
 
 from tracehooks.errors import StoreError
 from tracehooks.store.engines import make_engine
+from tracehooks.store.url import IN_MEMORY
 
 # a fork does not wait longer for transactions of other threads
 REST_SECONDS = 5.0
@@ -30,6 +31,7 @@ class Connections:
 
     def __init__(self, url: URL, where: str) -> None:
         self._url, self._where = url, where
+        self._in_memory = url.database == IN_MEMORY
         self._refusal: str | None = None
         self._start_anew()
 
@@ -52,10 +54,13 @@ class Connections:
             self._dispose()
 
     def rest(self) -> None:
-        """Wait until no connection is in use, keep it so, and close all. Gives up after some seconds."""
+        """Wait until no connection is in use, keep it so, and close all. Gives up after some seconds.
+
+        The one of a database in memory stays: it is the database.
+        """
         self._lock.acquire()
         self._resting = True
-        if self._lock.wait_for(lambda: self._in_use == 0, REST_SECONDS):
+        if self._lock.wait_for(lambda: self._in_use == 0, REST_SECONDS) and not self._in_memory:
             self._dispose()
         self._lock.release()
 
@@ -70,10 +75,10 @@ class Connections:
 
     def _wake_in_child(self) -> None:
         if self._engine is not None:
-            # somebody was in the middle of a transaction for too long
+            # the parent's database in memory; or somebody was in the middle of a transaction for too long
             self._finalizer.detach()
             _NEVER_TO_BE_CLOSED.append(self._engine)
-            if self._url.get_backend_name() == "sqlite":
+            if not self._in_memory and self._url.get_backend_name() == "sqlite":
                 self._refusal = (
                     f"this process was forked while its parent used the store {self._where}; "
                     "start it by spawn instead, or fork when no traced call is running"

@@ -19,7 +19,7 @@ from tracehooks.store.connections import Connections
 from tracehooks.store.engines import WRITING
 from tracehooks.store.failures import explain, is_passing
 from tracehooks.store.sqlite_file import pauses, prepare_file
-from tracehooks.store.url import parse_url
+from tracehooks.store.url import IN_MEMORY, MEMORY, parse_url
 
 T = TypeVar("T")
 
@@ -38,12 +38,20 @@ class Area(IntEnum):
 
 
 class Database:
-    """One database, used from any thread of this process; a forked child gets connections of its own."""
+    """One database, used from any thread of this process; a forked child gets connections of its own.
+
+    ``make_schema`` is called before a database in memory that a fork left empty is used.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = parse_url(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
-        if self.is_sqlite:
+        self.is_in_memory = self.is_sqlite and self._url.database == IN_MEMORY
+        self.make_schema: Callable[[], None] | None = None
+        self._is_empty = False
+        self._filling = threading.Lock()
+        self._filler: int | None = None
+        if self.is_sqlite and not self.is_in_memory:
             prepare_file(str(self._url.database))
         self._pool = Connections(self._url, self.where)
         self._turns = {area: threading.Lock() for area in Area}
@@ -52,12 +60,14 @@ class Database:
     @property
     def where(self) -> str:
         """The place, as people should see it: without a password."""
+        if self.is_in_memory:
+            return MEMORY
         return str(self._url.database) if self.is_sqlite else self._url.render_as_string(hide_password=True)
 
     @property
     def url(self) -> str:
         """The url, without a password."""
-        return self._url.render_as_string(hide_password=True)
+        return MEMORY if self.is_in_memory else self._url.render_as_string(hide_password=True)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """What ``work`` returns, run in a transaction that sees one state of the database."""
@@ -99,9 +109,12 @@ class Database:
         """Go on; connections are opened again when they are needed."""
         if in_child:
             self._turns = {area: threading.Lock() for area in Area}
+            self._filling, self._filler, self._is_empty = threading.Lock(), None, self.is_in_memory
         self._pool.wake(in_child=in_child)
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
+        if self._is_empty and self._filler != threading.get_ident():
+            self._fill()
         for pause in pauses():
             try:
                 return attempt()
@@ -110,6 +123,17 @@ class Database:
                     raise StoreError(explain(self.where, error)) from error
                 time.sleep(pause)
         raise AssertionError("pauses() ends with None")
+
+    def _fill(self) -> None:
+        with self._filling:
+            if not self._is_empty or self.make_schema is None:
+                return
+            self._filler = threading.get_ident()
+            try:
+                self.make_schema()
+                self._is_empty = False
+            finally:
+                self._filler = None
 
     def _in_turn(self, turn: threading.Lock, work: Callable[[Connection], T]) -> T:
         # threads of one process queue up here, which is fairer than polling, and needs one connection

@@ -6,6 +6,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from tracehooks.store.sqlite_file import BUSY_SECONDS, PATIENCE_SECONDS
+from tracehooks.store.url import IN_MEMORY
 
 # execution option of a connection whose next transaction writes
 WRITING = "tracehooks_writing"
@@ -25,11 +26,14 @@ def make_engine(url: URL) -> Engine:
 
 
 def _sqlite_engine(url: URL) -> Engine:
+    # a reader never waits for another reader; but a database in memory is one connection, and they take turns
+    size: dict[str, Any] = {"pool_size": 5, "max_overflow": -1}
+    if url.database == IN_MEMORY:
+        size = {"pool_size": 1, "max_overflow": 0, "pool_timeout": PATIENCE_SECONDS}
     engine = create_engine(
         url,
         poolclass=QueuePool,
-        pool_size=5,
-        max_overflow=-1,  # a reader never waits for another reader
+        **size,
         hide_parameters=True,
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
     )

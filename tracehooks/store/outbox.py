@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Text, column, func, select, table, update
+from sqlalchemy import BigInteger, Connection, Text, column, func, or_, select, table, update
 
 from tracehooks.protocols import Delivery, Receipt
 from tracehooks.store.calls import read_calls
@@ -88,6 +88,17 @@ class Outbox:
                 _set(connection, sink, ids, dict(outcome))
 
         self._database.write(Area.WORK, work)
+
+    def waiting(self, sink: str, owner: str) -> int:
+        """How many deliveries to ``sink`` are pending, but for those that others than ``owner`` are at."""
+        now = to_micros(self._clock())
+        free = or_(OUTBOX.c.owner.is_(None), OUTBOX.c.owner == owner, OUTBOX.c.next_attempt <= now)
+        query = (
+            select(func.count())
+            .select_from(OUTBOX)
+            .where(OUTBOX.c.sink == sink, OUTBOX.c.state == "pending", free)
+        )
+        return int(self._database.read(lambda connection: connection.execute(query).scalar_one()))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """How many rows each sink has in which state."""

@@ -25,14 +25,22 @@ class Scores:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database, self._clock = database, clock
 
-    def commit(self, records: Sequence[ScoreRecord], *, project: str, sinks: Sequence[str]) -> list[bool]:
+    def commit(
+        self,
+        records: Sequence[ScoreRecord],
+        *,
+        project: str,
+        sinks: Sequence[str],
+        all_results: Sequence[str] = (),
+    ) -> list[bool]:
         """Commit results: score, history, outbox and work item in one transaction for all ``records``.
 
         Returns for each whether it was taken. False: its work item was taken over by another meanwhile
         (the token is stale), and nothing of it was written. A scored result stays unless the record is a
         ``rescore``, which raises the revision; an unscored or skipped one never replaces a scored one.
-        History keeps every result that was taken. Raises ValueError for a record that says neither target
-        nor call.
+        History keeps every result that was taken. ``sinks`` get what is scored; those of them that are in
+        ``all_results`` also what is unscored or skipped. Raises ValueError for a record that says neither
+        target nor call.
         """
         for record in records:
             address(record)
@@ -40,7 +48,7 @@ class Scores:
         if not records:
             return []
         return self._database.write(
-            Area.WORK, lambda connection: commit(connection, records, project, sinks, now)
+            Area.WORK, lambda connection: commit(connection, records, project, sinks, now, all_results)
         )
 
     def get(self, score_id: str) -> StoredScore | None:

@@ -1,7 +1,9 @@
 """The store: opened once, handed down, closed at the end."""
 
+import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
 
 from tracehooks.store.calls import Calls
@@ -10,12 +12,14 @@ from tracehooks.store.decisions import Decisions
 from tracehooks.store.encoding import to_micros
 from tracehooks.store.items import Items
 from tracehooks.store.losses import Losses
+from tracehooks.store.memory import SHARED
 from tracehooks.store.migrations import migrate
 from tracehooks.store.outbox import Outbox
 from tracehooks.store.overview import Overview
 from tracehooks.store.runs import Runs
 from tracehooks.store.scores import Scores
 from tracehooks.store.spans import Spans
+from tracehooks.store.url import MEMORY
 
 
 def utc_now() -> datetime:
@@ -32,6 +36,7 @@ class Store:
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
+        self._is_open = True
         self.spans = Spans(database, clock)
         self.calls = Calls(database)
         self.runs = Runs(database, clock)
@@ -52,8 +57,12 @@ class Store:
         return self._database.problems()
 
     def close(self) -> None:
-        """Close all connections. Closing twice is fine."""
-        self._database.close()
+        """Close all connections. Closing twice is fine. One in memory is gone when all have closed it."""
+        if not self._database.is_in_memory:
+            self._database.close()
+        elif self._is_open:
+            self._is_open = False
+            SHARED.leave()
 
     def __enter__(self) -> "Store":
         return self
@@ -67,13 +76,25 @@ class Store:
 def open_store(url: str, *, clock: Callable[[], datetime] = utc_now) -> Store:
     """Open the store at ``url`` (``sqlite:///path`` or ``postgresql://...``), made or brought up to date.
 
-    The folder of a SQLite file is made too. ``clock`` gives the time of leases, results and retries.
+    ``memory`` is a store that all of this process share and that ends with it. The folder of a SQLite file is
+    made too. ``clock`` gives the time of leases, results and retries.
     Raises ConfigurationError for a bad url, StoreError for a database that cannot be used.
     """
-    database = Database(url)
-    try:
-        migrate(database, to_micros(clock()))
-    except BaseException:
-        database.close()
-        raise
-    return Store(database, clock)
+
+    def make() -> Database:
+        database = Database(url)
+        try:
+            database.make_schema = partial(_migrate, weakref.ref(database), clock)
+            database.make_schema()
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    return Store(SHARED.open(make) if url == MEMORY else make(), clock)
+
+
+def _migrate(database: "weakref.ref[Database]", clock: Callable[[], datetime]) -> None:
+    known = database()
+    if known is not None:
+        migrate(known, to_micros(clock()))

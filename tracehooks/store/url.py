@@ -9,7 +9,9 @@ from sqlalchemy.exc import ArgumentError
 
 from tracehooks.errors import ConfigurationError, MissingExtraError
 
-FORMS = "sqlite:///path/to/file.db or postgresql://user@host/database"
+FORMS = "sqlite:///path/to/file.db, postgresql://user@host/database, or memory"
+MEMORY = "memory"
+IN_MEMORY = ":memory:"  # SQLite's own name for it
 POSTGRES = "postgresql"
 POSTGRES_DRIVER = "postgresql+psycopg"
 
@@ -17,9 +19,11 @@ POSTGRES_DRIVER = "postgresql+psycopg"
 def parse_url(text: str) -> URL:
     """The checked url of a store, with an absolute path for SQLite and a driver for Postgres.
 
-    Raises ConfigurationError for one that is not of the two known forms, MissingExtraError when the driver
-    is not installed.
+    Raises ConfigurationError for one that is not of the known forms, MissingExtraError when the driver is not
+    installed.
     """
+    if text == MEMORY:
+        return URL.create("sqlite", database=IN_MEMORY)
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -39,9 +43,10 @@ def _shown(text: str) -> str:
 
 def _sqlite(url: URL) -> URL:
     path = url.database or ""
-    if path in ("", ":memory:") or path.startswith("file:"):
+    if path in ("", IN_MEMORY) or path.startswith("file:"):
         raise ConfigurationError(
-            "store: a SQLite store is a file that several connections open; give its path: sqlite:///path.db"
+            "store: a SQLite store is a file that several connections open; give its path: "
+            "sqlite:///path.db; or give memory, for a store that ends with the process"
         )
     # the working directory may change before the next connection is opened
     absolute = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - keeps symbolic links
