@@ -55,7 +55,7 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     """The first thing that people type answers at once."""
     script = (
         "import sys; from tracehooks.cli import main; main(['--help']); "
-        "heavy = {'pydantic', 'sqlalchemy', 'openai', 'opentelemetry', 'scipy', 'numpy', 'rich', 'yaml'}; "
+        "heavy = {'pydantic', 'sqlalchemy', 'openai', 'opentelemetry', 'scipy', 'numpy', 'yaml'}; "
         "sys.exit(bool(heavy & set(sys.modules)))"
     )
     assert (
