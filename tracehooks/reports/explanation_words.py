@@ -170,9 +170,16 @@ _WHY: Mapping[Outcome, Callable[[Answer], str]] = {
 }
 
 
+_BY: Mapping[str, str] = {
+    "job": "a scorer of this machine, no judge asked",
+    "hook": "a scorer of this machine while the agent ran, no judge asked",
+    "feedback": "feedback",
+}
+
+
 def _provenance(score: StoredScore) -> str:
     who = score.metadata.get("judge_model")
-    parts = [f"judge {plain(who)}" if who else f"{score.source}, no judge asked"]
+    parts = [f"judge {plain(who)}" if who else _BY.get(score.source, score.source)]
     if score.scorer_version:
         parts.append(f"scorer version {plain(score.scorer_version)}")
     if score.probability is not None:
