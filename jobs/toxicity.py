@@ -13,6 +13,7 @@ from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
 from tracehooks.scoring import Coordinator, Deliverer, Discovery, Planner, Tally, Window, load_sinks
 from tracehooks.scoring.coordinator import this_owner
+from tracehooks.scoring.deliver import all_results
 from tracehooks.scoring.source import load_source
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
@@ -142,6 +143,7 @@ class ToxicityNight:
             scorer=self.scorer,
             project=self.settings.project,
             sinks=tuple(self._sinks),
+            all_results=all_results(self._sinks),
             concurrency=self.settings.judge.concurrency,
             rescore=bool(run.plan.get("rescore")),
             owner=self.owner,

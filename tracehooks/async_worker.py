@@ -1,4 +1,4 @@
-"""One daemon thread with an event loop, which works on many items at once; bounded, lazy and fork-aware."""
+"""One daemon thread with an event loop, which works on many items at once; lazy and fork-aware."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,11 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextvars import Context
+from time import monotonic
 from typing import Any, Generic, TypeVar
+
+from tracehooks.threads import DaemonExecutor
 
 T = TypeVar("T")
 logger = logging.getLogger("tracehooks")
@@ -17,15 +21,17 @@ logger = logging.getLogger("tracehooks")
 class AsyncWorker(Generic[T]):
     """Awaits ``handle(item)`` for every item put, all at the same time, on one background loop.
 
-    The thread starts with the first item and is a daemon. Whoever puts waits for nothing. A forked child
-    begins with no thread and nothing pending: what the parent has, the parent does.
+    The thread starts with the first item and is a daemon, and so are the threads in which the loop makes
+    blocking calls. Whoever puts waits for nothing, and none of its context reaches the handler. What a
+    handler raises is logged once. A forked child begins with no thread and nothing pending: what the parent
+    has, the parent does.
     """
 
     def __init__(self, name: str, handle: Callable[[T], Awaitable[None]]) -> None:
         self.name = name
         self._handle = handle
         self._closed = False
-        self._parents_loop: asyncio.AbstractEventLoop | None = None
+        self._warned = False
         self._reset()
         _workers.add(self)
 
@@ -35,12 +41,18 @@ class AsyncWorker(Generic[T]):
         self._intake: deque[T] = deque()
         self._pending = 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def pending(self) -> int:
         """Items put and not yet handled."""
         return self._pending
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its thread runs; that of a closed worker may, while a handler holds it."""
+        return self._thread is not None and self._thread.is_alive()
 
     def put(self, item: T) -> bool:
         """Hand over ``item``; False when the worker is closed or the system gives no thread."""
@@ -49,15 +61,20 @@ class AsyncWorker(Generic[T]):
                 return False
             self._pending += 1
             self._intake.append(item)
-            first = len(self._intake) == 1
-        if first and self._loop is not None:
-            self._loop.call_soon_threadsafe(self._take_in)
+            if len(self._intake) == 1 and self._loop is not None:
+                self._loop.call_soon_threadsafe(self._take_in, context=Context())
         return True
 
     def flush(self, timeout: float) -> bool:
         """Wait until all that was put so far is handled; False when ``timeout`` seconds were not enough."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._pending == 0, max(0.0, timeout))
+        end = monotonic() + timeout
+        changed = self._changed
+        if not changed.acquire(timeout=max(0.0, timeout)):
+            return False
+        try:
+            return changed.wait_for(lambda: self._pending == 0, max(0.0, end - monotonic()))
+        finally:
+            changed.release()
 
     def close(self, timeout: float) -> bool:
         """Take no more, give what is pending ``timeout`` seconds, and stop the loop. False if cut short."""
@@ -72,11 +89,15 @@ class AsyncWorker(Generic[T]):
 
     def _start(self) -> bool:
         loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=self._run, args=(loop,), name=f"tracehooks-{self.name}", daemon=True)
+        loop.set_default_executor(DaemonExecutor())
+        self._thread = threading.Thread(
+            target=self._run, args=(loop,), name=f"tracehooks-{self.name}", daemon=True
+        )
         try:
-            thread.start()
+            self._thread.start()
         except RuntimeError:  # the interpreter is on its way out, or the system has no thread left
             loop.close()
+            self._thread = None
             return False
         self._loop = loop
         return True
@@ -85,12 +106,15 @@ class AsyncWorker(Generic[T]):
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
-            for task in self._tasks:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
+            loop.run_until_complete(self._end(list(self._tasks)))
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()
+
+    async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _take_in(self) -> None:
         while self._intake:
@@ -102,7 +126,9 @@ class AsyncWorker(Generic[T]):
         try:
             await self._handle(item)
         except Exception:
-            logger.warning("the %s worker failed on an item", self.name, exc_info=True)
+            if not self._warned:
+                self._warned = True
+                logger.warning("the %s worker failed on an item", self.name, exc_info=True)
         finally:
             with self._changed:
                 self._pending -= 1
@@ -110,12 +136,14 @@ class AsyncWorker(Generic[T]):
 
 
 _workers: "weakref.WeakSet[AsyncWorker[Any]]" = weakref.WeakSet()
+# A child must never close a loop of its parent, even by collecting it: they share the selector.
+_parents_loops: list[asyncio.AbstractEventLoop] = []
 
 
 def _reset_in_child() -> None:
     for worker in list(_workers):
-        # the parent's loop must not be closed here, nor warn that it was not
-        worker._parents_loop = worker._loop
+        if worker._loop is not None:
+            _parents_loops.append(worker._loop)
         worker._reset()
 
 

@@ -83,6 +83,11 @@ class BackgroundWorker(Generic[T]):
                 self._changed.notify_all()
             return True
 
+    def start(self) -> bool:
+        """Start the thread now, and not with the first item. False when the system gives none."""
+        with self._changed:
+            return self._start()
+
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until everything put so far is handled; False when ``timeout`` seconds were not enough."""
         deadline = monotonic() + timeout

@@ -2,13 +2,16 @@
 
 import fnmatch
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.sampling import checked_rate
 from tracehooks.scorers.function import as_scorer
-from tracehooks.scorers.loading import load_scorer
-from tracehooks.settings import Settings
+
+if TYPE_CHECKING:
+    from tracehooks.settings import Settings
+
+TIMEOUT = 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +25,13 @@ class ScoringHook:
         @traced(hooks=[ScoringHook(ToxicityScorer(judge), rate=0.1)])
         def answer(question: str) -> str: ...
 
-    Raises ValueError for a rate, timeout or concurrency that is none.
+    Hooks of scorers with the same name share one queue. Raises ValueError for a rate, timeout or concurrency
+    that is none.
     """
 
     scorer: Any
     rate: float = 1.0
-    timeout: float = 30.0
+    timeout: float = TIMEOUT
     concurrency: int = 8
     agents: tuple[str, ...] = ("*",)
 
@@ -36,18 +40,32 @@ class ScoringHook:
         object.__setattr__(self, "rate", checked_rate(self.rate))
         if not _is_number(self.timeout) or not 0 < self.timeout < float("inf"):
             raise ConfigurationError(f"timeout must be a number of seconds above 0, got {self.timeout!r}")
-        if not _is_number(self.concurrency) or self.concurrency < 1:
-            raise ConfigurationError(f"concurrency must be at least 1, got {self.concurrency!r}")
+        if type(self.concurrency) is not int or self.concurrency < 1:
+            raise ConfigurationError(f"concurrency must be a whole number from 1, got {self.concurrency!r}")
 
     def wants(self, name: str) -> bool:
         """Whether calls of the agent ``name`` are this hook's."""
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.agents)
 
 
-def hooks_from(settings: Settings) -> tuple[ScoringHook, ...]:
-    """The hooks of the settings, for every agent span that our processor sees, whoever made it."""
+def hooks_from(settings: "Settings") -> tuple[ScoringHook, ...]:
+    """The hooks of the settings, for every agent span that our processor sees, whoever made it.
+
+    Each has the time that all attempts of the judge may take, and as many calls at once as the judge.
+    """
+    if not settings.hooks:
+        return ()
+    from tracehooks.scorers.loading import load_scorer
+
+    judge = settings.judge
     return tuple(
-        ScoringHook(load_scorer(hook.scorer, settings), rate=hook.rate, agents=hook.agents)
+        ScoringHook(
+            load_scorer(hook.scorer, settings),
+            rate=hook.rate,
+            agents=hook.agents,
+            timeout=max(TIMEOUT, judge.timeout.total_seconds() * judge.attempts),
+            concurrency=judge.concurrency,
+        )
         for hook in settings.hooks
     )
 

@@ -18,25 +18,33 @@ NO_COUNTS: Mapping[str, Any] = {
     "unscored": {},
     "skipped": {},
     "pending": 0,
+    "by_scorer": {},
+    "feedback": {"attached": 0, "stored": 0, "dropped": {}, "pending": 0},
+    "undelivered": {},
 }
 
 
 class Online:
-    """Makes the driver, which loads the store, when something is to be scored for the first time."""
+    """Makes the driver when something is to be scored for the first time.
+
+    Raises ConfigurationError when the settings name a scorer or a sink that is not there.
+    """
 
     def __init__(self, settings: "Settings") -> None:
         self._settings = settings
         self._driver: HookDriver | None = None
-        self._lock = threading.RLock()
+        self._renew_lock()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._renew_lock)
+        if settings.hooks or settings.sinks:
+            self.driver  # noqa: B018 - what is wrong in the settings is told now
 
     def _renew_lock(self) -> None:
         self._lock = threading.RLock()
 
     @property
     def driver(self) -> "HookDriver":
-        """The driver. Raises ConfigurationError when the settings name a scorer that is not there."""
+        """The driver."""
         with self._lock:
             if self._driver is None:
                 from tracehooks.hooks.driver import HookDriver
@@ -49,6 +57,11 @@ class Online:
     def on_start(self) -> Callable[[Any], None] | None:
         """What is to hear of every span that begins: nothing, unless the settings have hooks."""
         return self.driver.on_start if self._settings.hooks else None
+
+    @property
+    def on_other(self) -> Callable[[Any], None] | None:
+        """What is to hear of the ends of spans that are not an agent's: nothing, unless there are hooks."""
+        return self.driver.on_span if self._settings.hooks else None
 
     def on_span(self, span: Any, full: "FullText | None", hooks: tuple[Any, ...]) -> None:
         """A span has ended."""
@@ -64,8 +77,8 @@ class Online:
         return self._driver is None or self._driver.close(timeout)
 
     def stats(self) -> dict[str, Any]:
-        """The counts of hooks."""
-        counts = dict(NO_COUNTS) if self._driver is None else self._driver.counts.as_dict()
+        """The counts of hooks and of feedback."""
+        counts = dict(NO_COUNTS) if self._driver is None else self._driver.stats()
         counts["dropped_scores"] = counts.pop("dropped")
         counts["pending_scores"] = counts.pop("pending")
         return counts

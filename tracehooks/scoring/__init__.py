@@ -4,10 +4,15 @@
 store and no sink. Only :class:`Coordinator` claims and commits; :class:`Deliverer` empties the outbox.
 """
 
-from tracehooks.scoring.coordinator import Coordinator, Tally
-from tracehooks.scoring.deliver import Deliverer, load_sinks
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tracehooks.scoring.execute import Batch, Grant, Outcome, Task, execute
-from tracehooks.scoring.plan import Discovery, Planner, Window
+
+if TYPE_CHECKING:
+    from tracehooks.scoring.coordinator import Coordinator, Tally
+    from tracehooks.scoring.deliver import Deliverer, load_sinks
+    from tracehooks.scoring.plan import Discovery, Planner, Window
 
 __all__ = [
     "Batch",
@@ -23,3 +28,20 @@ __all__ = [
     "execute",
     "load_sinks",
 ]
+
+# loaded when used: hooks need some of it in processes that plan nothing
+_HOMES = {
+    "Coordinator": "coordinator",
+    "Deliverer": "deliver",
+    "Discovery": "plan",
+    "Planner": "plan",
+    "Tally": "coordinator",
+    "Window": "plan",
+    "load_sinks": "deliver",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tracehooks.scoring' has no attribute {name!r}")
+    return getattr(import_module(f"tracehooks.scoring.{_HOMES[name]}"), name)

@@ -8,11 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracehooks.records import AgentCall, Reason, Score, Status
 from tracehooks.scoring.execute import Batch, Grant, Outcome, Task, execute
-from tracehooks.store import ScoreRecord, Store, WorkItem
+from tracehooks.store import ScoreRecord, WorkItem
+
+if TYPE_CHECKING:
+    from tracehooks.store import Store
 
 logger = logging.getLogger("tracehooks")
 
@@ -85,13 +88,15 @@ class Coordinator:
     """Works a run's items off: claims them, has them executed, commits each result before its slot is free.
 
     So at any moment at most ``concurrency`` answers are paid for and not yet stored.
-    ``progress(tally, total)`` is called after each commit.
+    ``all_results`` are those of ``sinks`` that also want what has no value. ``progress(tally, total)`` is
+    called after each commit.
     """
 
-    store: Store
+    store: "Store"
     scorer: Any
     project: str
     sinks: Sequence[str] = ()
+    all_results: Sequence[str] = ()
     concurrency: int = 16
     grant: Grant = field(default_factory=Grant)
     rescore: bool = False
@@ -163,7 +168,7 @@ class Coordinator:
         if len(done) < len(outcomes):
             self._tally.stopped = self._tally.stopped or Reason.TIMEOUT
         records = [self._record(outcome) for outcome in done]
-        written = self.store.scores.commit(records, project=self.project, sinks=self.sinks) if records else []
+        written = self._write(records) if records else []
         for outcome, was_ours in zip(done, written, strict=True):
             del self._held[outcome.key]
             if was_ours:
@@ -171,6 +176,11 @@ class Coordinator:
                 self._watch(outcome.score)
         if done:
             self.progress(self._tally, self._total)
+
+    def _write(self, records: Sequence[ScoreRecord]) -> list[bool]:
+        return self.store.scores.commit(
+            records, project=self.project, sinks=self.sinks, all_results=self.all_results
+        )
 
     def _record(self, outcome: Outcome) -> ScoreRecord:
         item, call = self._held[outcome.key]

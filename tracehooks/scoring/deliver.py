@@ -5,11 +5,14 @@ import time
 from collections.abc import Mapping
 from datetime import timedelta
 from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.protocols import Delivery, Receipt, ScoreSink
-from tracehooks.settings import Settings
-from tracehooks.store import Store
+
+if TYPE_CHECKING:
+    from tracehooks.settings import Settings
+    from tracehooks.store import Store
 
 logger = logging.getLogger("tracehooks")
 
@@ -18,7 +21,7 @@ LEASE = timedelta(seconds=60)
 GROUP = "tracehooks.sinks"
 
 
-def load_sinks(settings: Settings) -> dict[str, ScoreSink]:
+def load_sinks(settings: "Settings") -> dict[str, ScoreSink]:
     """The sinks that the settings name, loaded through the entry points of ``tracehooks.sinks``.
 
     Raises ConfigurationError for a name that no installed package offers.
@@ -32,10 +35,15 @@ def load_sinks(settings: Settings) -> dict[str, ScoreSink]:
     return {name: known[name].load().from_settings(settings) for name in settings.sinks}
 
 
+def all_results(sinks: Mapping[str, ScoreSink]) -> tuple[str, ...]:
+    """Those of ``sinks`` that also want what has no value: they say so by ``wants_unscored = True``."""
+    return tuple(name for name, sink in sinks.items() if getattr(sink, "wants_unscored", False))
+
+
 class Deliverer:
     """Hands the outbox to the sinks in batches. A sink that fails keeps its rows for later."""
 
-    def __init__(self, store: Store, sinks: Mapping[str, ScoreSink], *, owner: str) -> None:
+    def __init__(self, store: "Store", sinks: Mapping[str, ScoreSink], *, owner: str) -> None:
         self._store, self._sinks, self._owner = store, sinks, owner
 
     def deliver(self, timeout: float | None = None) -> bool:

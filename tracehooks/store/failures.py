@@ -4,6 +4,8 @@ import sqlite3
 
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
+from tracehooks.errors import TracehooksError
+
 BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 # serialization failure, deadlock, lock timeout, too many connections
 PASSING_SQLSTATES = frozenset({"40001", "40P01", "55P03", "53300"})
@@ -27,6 +29,14 @@ def is_passing(error: SQLAlchemyError) -> bool:
     if isinstance(cause, sqlite3.Error):
         return sqlite_code(cause) in BUSY_CODES
     return getattr(cause, "sqlstate", None) in PASSING_SQLSTATES
+
+
+def is_about_the_data(error: BaseException) -> bool:
+    """Whether what was to be written may be the cause, and not the state of the database."""
+    cause = error.__cause__
+    if isinstance(error, TracehooksError):
+        return isinstance(cause, DBAPIError) and not isinstance(cause, OperationalError)
+    return True
 
 
 def sqlite_code(error: sqlite3.Error) -> int:

@@ -80,11 +80,11 @@ def traced(
     With the environment variable ``TRACEHOOKS_DISABLED`` set when the function is decorated, the function
     itself is returned. Raises ConfigurationError for an unknown kind, and for what is no function.
     """
-    _check(kind, control_flow, reduce)
+    _check(kind, control_flow, reduce, hooks)
     signals = control_flow if isinstance(control_flow, tuple) else (control_flow,)
 
     def decorate(target: Any) -> Any:
-        if os.environ.get("TRACEHOOKS_DISABLED", "").strip().lower() not in _OFF:
+        if is_disabled():
             return target
         if isinstance(target, classmethod | staticmethod):
             return type(target)(decorate(target.__func__))
@@ -112,12 +112,19 @@ def traced(
     return decorate if function is None else decorate(function)
 
 
-def _check(kind: str, control_flow: Any, reduce: Any) -> None:
+def is_disabled() -> bool:
+    """Whether the environment says that nothing is to be traced."""
+    return os.environ.get("TRACEHOOKS_DISABLED", "").strip().lower() not in _OFF
+
+
+def _check(kind: str, control_flow: Any, reduce: Any, hooks: Any) -> None:
     if kind not in KINDS:
         raise ConfigurationError(f"@traced: kind must be one of {', '.join(KINDS)}; got {kind!r}")
     signals = control_flow if isinstance(control_flow, tuple) else (control_flow,)
     if not all(isinstance(signal, type) and issubclass(signal, BaseException) for signal in signals):
         raise ConfigurationError(f"@traced: control_flow takes exception classes, got {control_flow!r}")
+    if not all(hasattr(hook, "scorer") for hook in hooks):
+        raise ConfigurationError(f"@traced: hooks takes a list of ScoringHook, got {hooks!r}")
     if reduce is not None and not callable(reduce):
         raise ConfigurationError(f"@traced: reduce must be a function of the list of chunks, got {reduce!r}")
 

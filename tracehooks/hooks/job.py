@@ -1,0 +1,46 @@
+"""One call that one hook wants scored, from the end of its span to its one settlement."""
+
+from dataclasses import replace
+from typing import Any
+
+from tracehooks.calls import agent_call, span_record
+from tracehooks.hooks.hook import ScoringHook
+from tracehooks.records import AgentCall
+from tracehooks.tracing.pipeline import FullText
+
+
+class Job:
+    """``span`` has ended; ``full`` holds its texts where the recorded ones were cut; ``around`` other spans.
+
+    ``settled`` turns True once: whoever turns it counts what became of the call.
+    """
+
+    __slots__ = ("_around", "_call", "_full", "_span", "hook", "settled", "trace_id")
+
+    def __init__(
+        self, hook: ScoringHook, span: Any, full: FullText | None = None, around: tuple[Any, ...] = ()
+    ) -> None:
+        self.hook = hook
+        self.trace_id = f"{span.context.trace_id:032x}"
+        self.settled = False
+        self._span = span
+        self._full = full
+        self._around = around
+        self._call: AgentCall | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the score that is wanted."""
+        return str(self.hook.scorer.name)
+
+    @property
+    def call(self) -> AgentCall:
+        """The call, read from its spans when it is first asked for; from then on they are not kept."""
+        if self._call is None:
+            span = span_record(self._span)
+            if self._full is not None:
+                span = replace(span, attributes=self._full.restored(span.attributes))
+            self._call = agent_call(span, [span_record(other) for other in self._around])
+            self._span = self._full = None
+            self._around = ()
+        return self._call
