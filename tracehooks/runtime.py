@@ -19,7 +19,7 @@ from tracehooks.calls.dialects import is_known
 from tracehooks.calls.span import scope_of
 from tracehooks.errors import ConfigurationError, TracehooksError
 from tracehooks.hooks.online import NO_COUNTS, Online
-from tracehooks.tracing.pipeline import Pipeline
+from tracehooks.tracing.pipeline import Pipeline, is_ours
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.trouble import trouble
 
@@ -167,7 +167,7 @@ def settings() -> "Settings | None":
 
 def belongs_here(span: Any) -> bool:
     """Whether a finished span is part of an agent's work; an application's other spans are not ours."""
-    return is_known(scope_of(span), span.attributes or {})
+    return is_ours(span) or is_known(scope_of(span), span.attributes or {})
 
 
 def _is_new(settings: "Settings | None", provider: Any, mask: Any) -> bool:
