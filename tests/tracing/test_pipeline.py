@@ -12,6 +12,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from tests.tracing.spans import recorded
 from tracehooks import traced
+from tracehooks.hooks import ScoringHook
 from tracehooks.testing import MemoryExporter
 from tracehooks.tracing import export
 from tracehooks.tracing.pipeline import FullText, Pipeline
@@ -221,7 +222,7 @@ def test_listeners_hear_of_each_span_with_its_hooks_and_full_text() -> None:
     heard: list[tuple[str, FullText | None, tuple[Any, ...]]] = []
     pipeline = through()
     pipeline.listen(lambda span, full, hooks: heard.append((span.name, full, hooks)))
-    hook = object()
+    hook = ScoringHook(lambda call: 1.0)
     traced(name="short", hooks=[hook])(lambda q: q)("a")
     traced(name="long", hooks=[hook])(lambda q: q)("a" * 300_000)
     traced(name="stream", hooks=[hook])(lambda q: iter([q]))("a" * 300_000).__next__()

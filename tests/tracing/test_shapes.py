@@ -15,6 +15,7 @@ import tracehooks
 from tests.tracing.spans import attributes, id_of, named, only, parent_of, recorded
 from tracehooks import traced
 from tracehooks.errors import ConfigurationError
+from tracehooks.hooks import ScoringHook
 from tracehooks.testing import MemoryExporter
 
 DECORATORS: dict[str, Callable[[Any], Any]] = {
@@ -369,7 +370,7 @@ def test_kinds_are_said_in_the_genai_conventions(
 
 def test_what_was_told_is_kept_on_the_wrapper() -> None:
     """Hooks, kind and name can be read from the decorated function."""
-    hook = object()
+    hook = ScoringHook(lambda call: 1.0)
     told = traced(name="bot", kind="tool", hooks=[hook], version="2")(sync).__tracehooks__  # type: ignore[attr-defined]
     assert (told.name, told.kind, told.hooks, told.version) == ("bot", "tool", (hook,), "2")
 
@@ -398,6 +399,7 @@ def test_not_disabled(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
         lambda: traced(property(sync)),
         lambda: traced(kind="robot")(sync),  # type: ignore[call-overload]
         lambda: traced(control_flow=("Pause",))(sync),  # type: ignore[arg-type]
+        lambda: traced(hooks=[len])(sync),
         lambda: traced(reduce="join")(sync),  # type: ignore[call-overload]
     ],
 )

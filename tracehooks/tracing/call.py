@@ -11,7 +11,7 @@ from tracehooks.tracing import semconv
 from tracehooks.tracing.capture import MAX_STATUS_CHARS, Recorded
 from tracehooks.tracing.carried import NOTHING, Carried
 from tracehooks.tracing.chunks import Chunks
-from tracehooks.tracing.context import CARRIED, HERE, SPAN, Here
+from tracehooks.tracing.context import CARRIED, HERE, SPAN, Here, current_context
 from tracehooks.tracing.fields import usage
 from tracehooks.tracing.pipeline import FullText, Note
 from tracehooks.tracing.provider import Recording
@@ -43,9 +43,9 @@ class Call:
         self._full_input: str | None = None
         self._full_output: str | None = None
 
-    def as_stream(self) -> "StreamCall":
+    def as_stream(self) -> "GuardedCall":
         """The same call, whose result turned out to be a stream. This one is over, without an end."""
-        stream = StreamCall(self.spec, self.recording, self.span, self.context)
+        stream = GuardedCall(self.spec, self.recording, self.span, self.context)
         stream._attributes, stream._full_input = self._attributes, self._full_input
         stream.is_open, self.is_open = self.is_open, False
         return stream
@@ -136,33 +136,26 @@ class Call:
         except Exception as error:
             trouble("ending a span", error)
         try:
-            if pipeline is None or not pipeline.listeners:
-                span.end(end)
-            else:
+            if pipeline is not None and (self._full_input or self._full_output or self.spec.hooks):
                 pipeline.end_with_note(span, end, self._note())
+            else:
+                span.end(end)
         except Exception as error:
             trouble("ending a span", error)
 
     def _note(self) -> Note:
-        full = None
-        if self._full_input is not None or self._full_output is not None:
-            full = FullText(self._full_input, self._full_output)
-        return Note(full, self.spec.hooks)
+        cut = self._full_input is not None or self._full_output is not None
+        return Note(FullText(self._full_input, self._full_output) if cut else None, self.spec.hooks)
 
 
 class StreamCall(Call):
-    """The open span of a call that gives its result in chunks.
+    """The open span of a call that gives its result in chunks."""
 
-    Whoever drives the stream holds the only reference. When that is dropped without the stream having been
-    closed (its loop is gone, or it was never begun) the span ends with it.
-    """
-
-    __slots__ = ("chunks", "source")
+    __slots__ = ("chunks",)
 
     def __init__(self, spec: Spec, recording: Recording, span: Span, context: Context) -> None:
         super().__init__(spec, recording, span, context)
         self.chunks = Chunks(spec.reduce)
-        self.source: Any = None  # a coroutine that was never awaited, to be closed along
 
     def finish(self, *, complete: bool) -> None:
         """The stream is exhausted, or was left early."""
@@ -171,7 +164,7 @@ class StreamCall(Call):
         end = time_ns()
         if not complete:
             self._attributes[semconv.COMPLETE] = False
-        self._take_chunks(complete=complete)
+        self._take_chunks(complete)
         self._end(end)
 
     def fail(self, error: BaseException) -> None:
@@ -182,17 +175,29 @@ class StreamCall(Call):
             self._take_chunks(complete=False)
             super().fail(error)
 
-    def _take_chunks(self, *, complete: bool) -> None:
+    def _take_chunks(self, complete: bool) -> None:
         chunks, spec = self.chunks, self.spec
         if chunks.tokens is not None:
             self.put_usage(chunks.tokens)
-        if not spec.capture_output:
-            return
-        try:
-            capture = self.recording.capture
-            self._put_output(chunks.recorded(capture, messages=spec.speaks, complete=complete))
-        except Exception as error:
-            trouble("capturing an output", error)
+        if spec.capture_output:
+            try:
+                capture = self.recording.capture
+                self._put_output(chunks.recorded(capture, messages=spec.speaks, complete=complete))
+            except Exception as error:
+                trouble("capturing an output", error)
+
+
+class GuardedCall(StreamCall):
+    """One whose stream may vanish without having been closed: its loop is gone, or it was never begun.
+
+    Whoever drives the stream holds the only reference, so that the span ends with it.
+    """
+
+    __slots__ = ("source",)
+
+    def __init__(self, spec: Spec, recording: Recording, span: Span, context: Context) -> None:
+        super().__init__(spec, recording, span, context)
+        self.source: Any = None  # a coroutine that was never awaited, to be closed along
 
     def __del__(self) -> None:
         try:
@@ -214,7 +219,7 @@ def begin(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> C:
-    """Start the span of a call whose surroundings are ``context``.
+    """Start the span of a call whose surroundings are ``context``, or the present ones if that is empty.
 
     Never raises; when the SDK does, the call has no span and runs all the same.
     """
@@ -222,7 +227,7 @@ def begin(
         attributes = spec.made if spec.made_for is recording else spec.make_for(recording)
         carried: Carried = NOTHING
         around: Here | None = None
-        if context:
+        if context or (context := current_context()):
             around = cast("Here | None", context.get(HERE))
             carried = cast(Carried, context.get(CARRIED, NOTHING))
             attributes = _surrounded(attributes, spec, recording, around, carried)

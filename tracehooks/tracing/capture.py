@@ -9,7 +9,14 @@ from typing import Any
 
 from tracehooks.tracing.encode import CLIP, clean, dumps, encode, head, loads, quote
 from tracehooks.tracing.mask import Mask
-from tracehooks.tracing.messages import agent_said, input_messages, output_messages, user_argument, user_said
+from tracehooks.tracing.messages import (
+    AGENT_BROKE_OFF,
+    AGENT_SAID,
+    USER_SAID,
+    input_messages,
+    output_messages,
+    user_argument,
+)
 from tracehooks.tracing.stack import stack_lines
 
 MAX_BYTES = 256_000  # the default of the setting capture.max_bytes
@@ -55,7 +62,7 @@ class Capture:
             name, value = arguments[0]
             if type(value) is str and len(value) <= self._surely and (quoted := quote(value)) is not None:
                 text = "{" + (_keys.get(name) or _key(name)) + quoted + "}"
-                return text, user_said(quoted) if messages else None, None
+                return text, USER_SAID[0] + quoted + USER_SAID[1] if messages else None, None
         return self._input(arguments, messages)
 
     def _input(self, arguments: Sequence[tuple[str, Any]], messages: bool) -> Recorded:
@@ -87,7 +94,8 @@ class Capture:
         if type(value) is str and not missing and len(value) <= self._surely:
             quoted = quote(value)
             if quoted is not None:
-                return quoted, agent_said(quoted, complete) if messages else None, None
+                around = AGENT_SAID if complete else AGENT_BROKE_OFF
+                return quoted, around[0] + quoted + around[1] if messages else None, None
         encoded, lost = encode(value, self._allowance)
         if self.mask is not None:
             encoded = self.mask.json(encoded)

@@ -10,7 +10,8 @@ from tracehooks.tracing.encode import CLIP, encode
 from tracehooks.tracing.trouble import trouble
 
 ROOM = CLIP  # characters of all chunks together
-ENTRY = 8  # what a chunk that is no text costs on top, so that endless small ones are bounded too
+BLOCK = 256  # chunks between two reviews
+ENTRY = 8  # what a chunk costs on top, so that endless empty ones are bounded too
 
 _UNCHANGING = frozenset({str, bytes, int, float, bool, complex, type(None)})
 
@@ -22,33 +23,46 @@ class _Json(bytes):
 class Chunks:
     """Collects a stream's chunks. ``reduce`` gets copies of them all; without one they are joined.
 
-    A generator's loop keeps ``room`` itself: it appends texts to ``items`` while there is some, and hands
-    everything else to :meth:`take`.
+    A generator's loop appends texts shorter than ``limit`` to ``items`` itself, hands everything else to
+    :meth:`take`, and calls :meth:`review` every ``BLOCK`` chunks; both tell the new limit. So usual chunks
+    cost next to nothing, and all together stay within ``ROOM``.
     """
 
-    __slots__ = ("_reduce", "items", "lost", "room", "tokens")
+    __slots__ = ("_reduce", "_reviewed", "_room", "items", "limit", "lost", "tokens")
 
     def __init__(self, reduce: Callable[[list[Any]], Any] | None = None) -> None:
         self.items: list[Any] = []
-        self.room = ROOM
+        self.limit = ROOM // BLOCK // 2
         self.lost = 0  # characters that had no room
         self.tokens: Tokens | None = None
         self._reduce = reduce
+        self._room = ROOM
+        self._reviewed = 0
 
-    def take(self, chunk: Any, room: int) -> int:
-        """Keep ``chunk`` as it is now: whoever gets it may change it. Returns the room left. Never raises."""
+    def take(self, chunk: Any) -> int:
+        """Keep ``chunk`` as it is now: whoever gets it may change it. Returns the limit. Never raises."""
         try:
             if chunk is not None and type(chunk) is not str:
                 self.tokens = tokens_of(chunk) or self.tokens
-            if room <= 0:
+            if self.review() <= 0:
                 self.lost += len(chunk) if type(chunk) in (str, bytes) else ENTRY
-                return room
-            item = self._snapshot(chunk)
-            self.items.append(item)
-            return room - ENTRY - _size(item)
+            else:
+                self.items.append(self._snapshot(chunk))
+                self.review()
         except Exception as error:
             trouble("capturing a chunk", error)
-            return room
+        return self.limit
+
+    def review(self) -> int:
+        """Count what has come since the last review. Returns the limit; 0 when there is no room any more."""
+        new = self.items[self._reviewed :]
+        self._reviewed += len(new)
+        try:
+            self._room -= sum(map(len, new)) + ENTRY * len(new)
+        except TypeError:  # not only texts
+            self._room -= sum(map(_size, new))
+        self.limit = max(0, self._room // BLOCK // 2)
+        return self.limit
 
     def _snapshot(self, chunk: Any) -> Any:
         if type(chunk) in _UNCHANGING:
@@ -87,8 +101,8 @@ _JOINS: dict[type, Callable[[list[Any]], Any]] = {str: "".join, bytes: b"".join,
 
 def _size(item: Any) -> int:
     if type(item) is Delta:
-        return item.size
-    return len(item) if isinstance(item, str | bytes) else 0
+        return ENTRY + item.size
+    return ENTRY + len(item) if isinstance(item, str | bytes) else ENTRY
 
 
 def _written(item: Any) -> bytes:

@@ -16,6 +16,11 @@ TEXT_NAMES = (
     *("messages", "question", "query", "prompt", "user_input", "user_message", "message", "input", "text"),
     *("request", "content", "task", "instruction", "utterance"),
 )
+# The messages of one text, before and after its JSON.
+USER_SAID = ('[{"role":"user","parts":[{"type":"text","content":', "}]}]")
+AGENT_SAID = ('[{"role":"assistant","parts":[{"type":"text","content":', '}],"finish_reason":"stop"}]')
+AGENT_BROKE_OFF = (AGENT_SAID[0], "}]}]")
+
 _RANK = {name: rank for rank, name in enumerate(TEXT_NAMES)}
 _TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 
@@ -45,25 +50,14 @@ def is_chat(value: Any) -> bool:
 def input_messages(value: Any, encoded: bytes) -> bytes | None:
     """The input messages of ``value``, whose JSON is ``encoded``; None when it is neither text nor a chat."""
     if type(value) is str:
-        return user_said(encoded.decode()).encode()
+        return encoded.decode().join(USER_SAID).encode()
     return _chat(loads(encoded))
-
-
-def user_said(quoted: str) -> str:
-    """The input messages of one text, given as JSON."""
-    return '[{"role":"user","parts":[{"type":"text","content":' + quoted + "}]}]"
-
-
-def agent_said(quoted: str, complete: bool) -> str:
-    """The output messages of one text, given as JSON."""
-    said = '[{"role":"assistant","parts":[{"type":"text","content":' + quoted + "}]"
-    return said + (',"finish_reason":"stop"}]' if complete else "}]")
 
 
 def output_messages(value: Any, encoded: bytes, *, complete: bool = True) -> bytes | None:
     """The output messages of ``value``: a text, a message, a chat, or a reply of OpenAI's; else None."""
     if type(value) is str:
-        return agent_said(encoded.decode(), complete).encode()
+        return encoded.decode().join(AGENT_SAID if complete else AGENT_BROKE_OFF).encode()
     if is_chat(value):
         return _chat(loads(encoded))
     if not any(field(value, name) is not None for name in ("role", "choices", "output")):

@@ -73,8 +73,7 @@ class _StandIn:
 
     def _passed(self, chunk: Any) -> None:
         if self._tracehooks_call.is_open:
-            chunks = self._tracehooks_call.chunks
-            chunks.room = chunks.take(chunk, chunks.room)
+            self._tracehooks_call.chunks.take(chunk)
 
     def _ended(self, error: BaseException) -> None:
         if isinstance(error, StopIteration | StopAsyncIteration):

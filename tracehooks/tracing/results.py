@@ -1,10 +1,10 @@
 """What becomes of a call when its function returns: most results end it, streams and awaitables go on."""
 
 import io
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
-from tracehooks.tracing.call import Call, StreamCall
+from tracehooks.tracing.call import Call, GuardedCall, StreamCall
 from tracehooks.tracing.context import enter, leave
 from tracehooks.tracing.proxies import stand_in
 from tracehooks.tracing.streams import drive, drive_async
@@ -28,15 +28,13 @@ def hand_on(call: Call, result: Any) -> Any:
 
 def _hand_on(call: Call, result: Any, kind: type) -> Any:
     if kind is GeneratorType:
-        stream = call.as_stream()
-        return named(drive(lambda: stream, result), result)
+        return driver_named(drive, result)(call.as_stream(), result)
     if kind is AsyncGeneratorType:
-        stream = call.as_stream()
-        return named(drive_async(lambda: stream, result), result)
+        return driver_named(drive_async, result)(call.as_stream(), result)
     if kind is CoroutineType:
         stream = call.as_stream()
         stream.source = result
-        return named(_await(stream, result), result)
+        return driver_named(_await, result)(stream, result)
     if _is_future(kind):
         stream = call.as_stream()
         result.add_done_callback(lambda future: _settle(stream, future))
@@ -47,10 +45,11 @@ def _hand_on(call: Call, result: Any, kind: type) -> Any:
     return result
 
 
-def named(generator: Any, like: Any) -> Any:
-    """``generator`` under the name that warnings and tracebacks know."""
-    generator.__name__, generator.__qualname__ = like.__name__, like.__qualname__
-    return generator
+def driver_named(driver: Any, like: Any) -> Any:
+    """``driver``, whose generators bear the name that warnings and tracebacks know."""
+    own = FunctionType(driver.__code__, driver.__globals__, like.__name__)
+    own.__qualname__ = like.__qualname__
+    return own
 
 
 def _is_future(kind: type) -> bool:
@@ -64,7 +63,7 @@ def _is_stream(kind: type) -> bool:
     return not issubclass(kind, io.IOBase) and kind.__module__ != "unittest.mock"
 
 
-async def _await(call: StreamCall, coroutine: Any) -> Any:
+async def _await(call: GuardedCall, coroutine: Any) -> Any:
     call.source = None
     token = enter(call.context)
     try:

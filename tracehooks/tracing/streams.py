@@ -6,53 +6,57 @@ are written out flat: each chunk passes here, and this is what tracing costs a s
 
 import sys
 import types
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextvars import copy_context
 from typing import Any
 
-from tracehooks.tracing.call import StreamCall
+from tracehooks.tracing.call import StreamCall, begin
+from tracehooks.tracing.chunks import BLOCK
 from tracehooks.tracing.home import Home
 
-Start = Callable[[], StreamCall]
+# A call that has begun, or how to begin it.
+Begun = StreamCall | tuple[Any, ...]
+_BLOCK = range(BLOCK)
 _CHUNK = object()  # what the pump yields when it has a chunk; anything else is the event loop's
 _THROWN = object()  # what the pump is sent when the caller throws
 
 
-def drive(start: Start, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """Yield what ``inner`` yields. ``start`` begins the call when the first step is taken."""
-    call = start()
+def drive(begun: Begun, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """Yield what ``inner`` yields. A call that has not begun begins with the first step."""
+    call = begin(*begun) if isinstance(begun, tuple) else begun
     home, chunks, recorded = Home(call.context), call.chunks, call.is_open
     run, inside, seen, kept = home.run, home.context, home.seen, home.kept
-    append, room = chunks.items.append, chunks.room if recorded else 0
+    append, limit = chunks.items.append, chunks.limit if recorded else 0
     send = inner.send
     step: Any = send
     argument: Any = None
     left = False
     try:
         while True:
-            try:
-                if copy_context() != seen:
+            for _ in _BLOCK:
+                try:
+                    if copy_context() != seen:
+                        seen, kept = home.bring_in()
+                except Exception:  # some variable's value cannot be compared
                     seen, kept = home.bring_in()
-            except Exception:  # some variable's value cannot be compared
-                seen, kept = home.bring_in()
-            chunk = run(step, argument)
-            try:
-                if inside != kept:
+                chunk = run(step, argument)
+                try:
+                    if inside != kept:
+                        seen, kept = home.bring_out()
+                except Exception:
                     seen, kept = home.bring_out()
-            except Exception:
-                seen, kept = home.bring_out()
-            if type(chunk) is str and room > 0:
-                append(chunk)
-                room -= len(chunk)
-            elif recorded:
-                room = chunks.take(chunk, room)
-            try:
-                argument = yield chunk
-            except BaseException as error:
-                step, argument, left = inner.throw, error, isinstance(error, GeneratorExit)
-            else:
-                step = send
-                left = False
+                if type(chunk) is str and len(chunk) < limit:
+                    append(chunk)
+                elif recorded:
+                    limit = chunks.take(chunk)
+                try:
+                    argument = yield chunk
+                except BaseException as error:
+                    step, argument, left = inner.throw, error, isinstance(error, GeneratorExit)
+                else:
+                    step = send
+                    left = False
+            limit = chunks.review() if recorded else 0
     except StopIteration as stop:
         home.settle()
         call.finish(complete=not left)
@@ -64,12 +68,12 @@ def drive(start: Start, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, 
         raise
 
 
-async def drive_async(start: Start, inner: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+async def drive_async(begun: Begun, inner: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
     """The same for an async generator. Its steps run in the task of whoever asks for the next chunk."""
-    call = start()
+    call = begin(*begun) if isinstance(begun, tuple) else begun
     home, chunks, recorded = Home(call.context), call.chunks, call.is_open
     run, inside, seen, kept = home.run, home.context, home.seen, home.kept
-    append, room = chunks.items.append, chunks.room if recorded else 0
+    append, limit = chunks.items.append, chunks.limit if recorded else 0
     cell: list[Any] = [None]
     pump = _pump(_first_step(inner), inner, cell)
     step = pump.send
@@ -77,31 +81,32 @@ async def drive_async(start: Start, inner: AsyncGenerator[Any, Any]) -> AsyncGen
     left = False
     try:
         while True:
-            try:
-                if copy_context() != seen:
+            for _ in _BLOCK:
+                try:
+                    if copy_context() != seen:
+                        seen, kept = home.bring_in()
+                except Exception:
                     seen, kept = home.bring_in()
-            except Exception:
-                seen, kept = home.bring_in()
-            signal = run(step, argument)
-            if signal is not _CHUNK:
-                await _relay(run, pump, signal)
-            try:
-                if inside != kept:
+                signal = run(step, argument)
+                if signal is not _CHUNK:
+                    await _relay(run, pump, signal)
+                try:
+                    if inside != kept:
+                        seen, kept = home.bring_out()
+                except Exception:
                     seen, kept = home.bring_out()
-            except Exception:
-                seen, kept = home.bring_out()
-            chunk = cell[0]
-            if type(chunk) is str and room > 0:
-                append(chunk)
-                room -= len(chunk)
-            elif recorded:
-                room = chunks.take(chunk, room)
-            try:
-                argument = yield chunk
-            except BaseException as error:
-                cell[0], argument, left = error, _THROWN, isinstance(error, GeneratorExit)
-            else:
-                left = False
+                chunk = cell[0]
+                if type(chunk) is str and len(chunk) < limit:
+                    append(chunk)
+                elif recorded:
+                    limit = chunks.take(chunk)
+                try:
+                    argument = yield chunk
+                except BaseException as error:
+                    cell[0], argument, left = error, _THROWN, isinstance(error, GeneratorExit)
+                else:
+                    left = False
+            limit = chunks.review() if recorded else 0
     except StopAsyncIteration:
         home.settle()
         call.finish(complete=not left)

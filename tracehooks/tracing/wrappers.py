@@ -5,10 +5,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tracehooks.tracing.call import Call, StreamCall, begin
+from tracehooks.tracing.call import Call, GuardedCall, StreamCall, begin
 from tracehooks.tracing.context import current_context, enter, leave
 from tracehooks.tracing.provider import door
-from tracehooks.tracing.results import PLAIN, hand_on, named
+from tracehooks.tracing.results import PLAIN, driver_named, hand_on
 from tracehooks.tracing.spec import Spec
 from tracehooks.tracing.streams import drive, drive_async
 
@@ -114,16 +114,21 @@ def _generator(function: Function, spec: Spec, driver: Callable[..., Any]) -> Fu
     is what ``inspect`` looks at; since Python 3.11 an opcode makes the generator, and the flag only says so.
     """
 
+    form = StreamCall if driver is drive else GuardedCall
+    drive_this = driver_named(driver, _body_of(function))
+
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         inner = function(*args, **kwargs)
         recording = door.recording or door.find()
         if recording is None:
             return inner
-        around = current_context()
-
-        def start() -> StreamCall:
-            return begin(StreamCall, spec, recording, around or current_context(), args, kwargs)
-
-        return named(driver(start, inner), inner)
+        return drive_this((form, spec, recording, current_context(), args, kwargs), inner)
 
     return wrapper
+
+
+def _body_of(function: Any) -> Any:
+    """The generator function that runs in the end: behind partials, or the ``__call__`` of an object."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if hasattr(function, "__qualname__") else type(function).__call__
