@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from tracehooks.tracing.call import Call, GuardedCall, StreamCall, begin
@@ -25,7 +26,7 @@ def wrap(function: Function, spec: Spec) -> Function:
     elif shape:
         wrapper = _generator(function, spec, drive if shape == inspect.CO_GENERATOR else drive_async)
         if _is_shaped(function, shape):
-            wrapper.__code__ = wrapper.__code__.replace(co_flags=wrapper.__code__.co_flags | shape)
+            wrapper = _flagged(wrapper, shape)
     else:
         wrapper = _plain(function, spec)
     functools.update_wrapper(wrapper, function)
@@ -34,6 +35,24 @@ def wrap(function: Function, spec: Spec) -> Function:
             setattr(wrapper, name, spec.name)
     return wrapper
 
+
+def _flagged(function: Any, flag: int) -> Any:
+    """``function`` with a flag on its code that says what calling it gives.
+
+    Since Python 3.11 an opcode makes the generator, and the flag only tells. An interpreter that goes by the
+    flag gets the function as it is.
+    """
+    if not _FLAGS_ONLY_TELL:
+        return function
+    return _with_flag(function, flag)
+
+
+def _with_flag(function: Any, flag: int) -> Any:
+    code = function.__code__.replace(co_flags=function.__code__.co_flags | flag)
+    return FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
+
+
+_FLAGS_ONLY_TELL = _with_flag(lambda: None, inspect.CO_GENERATOR)() is None
 
 _PREDICATES: dict[int, Callable[[Any], bool]] = {
     inspect.CO_COROUTINE: inspect.iscoroutinefunction,
@@ -111,7 +130,7 @@ def _generator(function: Function, spec: Spec, driver: Callable[..., Any]) -> Fu
 
     The wrapper itself is an ordinary function, because that context has to be kept when it is called, while a
     generator function's body runs only when it is stepped. Its code is flagged as what it stands for, which
-    is what ``inspect`` looks at; since Python 3.11 an opcode makes the generator, and the flag only says so.
+    is what ``inspect`` looks at.
     """
 
     form = StreamCall if driver is drive else GuardedCall
