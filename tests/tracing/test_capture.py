@@ -345,23 +345,28 @@ def test_the_sdk_gets_only_simple_attributes(
     """google/adk-python#4094, pydantic/logfire#749: texts, booleans, numbers and uniform lists, which every
     SDK version keeps alike; and no warning."""
     seen: list[Any] = []
-    provider = memory.provider()
-    tracer = provider.get_tracer("tracehooks")
-    start = tracer.start_span
-
-    def start_span(*args: Any, **kwargs: Any) -> Any:
-        seen.append(args[3])
-        span = start(*args, **kwargs)
-        set_attributes, add_event = span.set_attributes, span.add_event
-        span.set_attributes = lambda given: set_attributes(noted(given))  # type: ignore[method-assign, assignment]
-        span.add_event = lambda name, given: add_event(name, noted(given))  # type: ignore[method-assign, misc, assignment]
-        return span
+    provider: Any = memory.provider()
+    get_tracer = provider.get_tracer
 
     def noted(given: Any) -> Any:
         seen.append(given)
         return given
 
-    tracer.start_span = start_span  # type: ignore[method-assign]
+    def noting_tracer(*args: Any, **kwargs: Any) -> Any:
+        tracer = get_tracer(*args, **kwargs)
+        start = tracer.start_span
+
+        def start_span(name: str, context: Any, kind: Any, given: Any) -> Any:
+            span = start(name, context, kind, noted(given))
+            set_attributes, add_event = span.set_attributes, span.add_event
+            span.set_attributes = lambda given: set_attributes(noted(given))
+            span.add_event = lambda name, given: add_event(name, noted(given))
+            return span
+
+        tracer.start_span = start_span
+        return tracer
+
+    provider.get_tracer = noting_tracer
     tracehooks.init({"store": ""}, tracer_provider=provider)
     with tracehooks.trace_attributes(session_id="s", user_id="u", tags=["a"], metadata={"v": value}):
         agent(value)
