@@ -218,7 +218,7 @@ def _open(
 ) -> None:
     before, online_before = _runtime.pipeline, _runtime.online
     pipeline, online = Pipeline(_exporters(settings), keep=belongs_here), Online(settings)
-    pipeline.listen(online.on_span, online.on_start, online.on_other)
+    pipeline.listen(online.on_span, online.on_start, online.on_other, online.on_refused)
     door.open(
         pipeline,
         provider=provider,

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import threading
 import weakref
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +14,8 @@ from tracehooks.hooks.attached import Attached, AttachedScores
 from tracehooks.hooks.counts import HookCounts
 from tracehooks.hooks.hook import ScoringHook
 from tracehooks.hooks.job import Job
-from tracehooks.hooks.lane import Lane, is_scoring
+from tracehooks.hooks.lane import is_scoring
+from tracehooks.hooks.lanes import Lanes
 from tracehooks.hooks.outermost import Outermost
 from tracehooks.hooks.results import Result, Results
 from tracehooks.records import Reason, Score, Status
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tracehooks")
 
-MOST_LANES = 32  # scorers with names of their own; what comes on top shares one lane
 RESERVE = 0.2  # share of a timeout that scoring leaves to what comes after it
-
-LaneKey = tuple[str, int]
 
 
 class HookDriver:
@@ -47,13 +44,11 @@ class HookDriver:
         self._outermost = Outermost(self._is_wanted) if hooks else None
         self._results = Results(settings)
         self._attached = AttachedScores(self._results)
-        self._closed = False
         self._begin()
         _drivers.add(self)
 
     def _begin(self) -> None:
-        self._lock = threading.RLock()
-        self._lanes: dict[LaneKey, Lane] = {}
+        self._lanes = Lanes(self._finish, self.counts.drop)
         self._is_started = False
         self._complained: set[str] = set()
 
@@ -68,12 +63,22 @@ class HookDriver:
         if self._outermost is not None and not is_scoring():
             self._outermost.started(span)
 
-    def on_span(self, span: Any, full: FullText | None = None, hooks: tuple[Any, ...] = ()) -> None:
-        """Decide about one finished span, on the thread that ended it."""
+    def on_span(
+        self,
+        span: Any,
+        full: FullText | None = None,
+        hooks: tuple[Any, ...] = (),
+        *,
+        refused: bool = False,
+    ) -> None:
+        """Decide about one finished span, on the thread that ended it.
+
+        ``refused``: its queue was full, so the span is lost, and a score would point to nothing.
+        """
         if is_scoring():
             return
         for hook in hooks:
-            self._trigger(Job(hook, span, full))
+            self._trigger(Job(hook, span, full), refused=refused)
         if self._outermost is None:
             return
         own = {hook.scorer.name for hook in hooks}
@@ -81,7 +86,7 @@ class HookDriver:
             for hook in self._wanting(found.span):
                 # what is wanted by the decorator is not wanted again by the settings
                 if found.span is not span or hook.scorer.name not in own:
-                    self._trigger(Job(hook, *found))
+                    self._trigger(Job(hook, *found), refused=refused and found.span is span)
 
     def attach(self, attached: Attached) -> bool:
         """Store and deliver a score from outside; False when it is lost."""
@@ -95,19 +100,14 @@ class HookDriver:
         a sink did not take everything.
         """
         end = monotonic() + timeout
-        done = self._flush_lanes(end - RESERVE * timeout)
+        done = self._lanes.flush((1 - RESERVE) * timeout)
         done = self._attached.flush(max(0.0, end - monotonic())) and done
         return self._results.flush(max(0.0, end - monotonic())) and done
 
     def close(self, timeout: float) -> bool:
         """Flush within ``timeout`` seconds, then stop. What is left is dropped and counted."""
         end = monotonic() + timeout
-        with self._lock:
-            self._closed = True
-            lanes = list(self._lanes.values())
-        done = self._flush_lanes(end - RESERVE * timeout)
-        for lane in lanes:
-            done = lane.close(0) and done
+        done = self._lanes.close((1 - RESERVE) * timeout)
         done = self._attached.close(max(0.0, end - monotonic())) and done
         return self._results.close(max(0.0, end - monotonic())) and done
 
@@ -127,37 +127,22 @@ class HookDriver:
         name = name_of(span_record(span)) if any(hook.agents != ("*",) for hook in self._hooks) else ""
         return [hook for hook in self._hooks if hook.wants(name)]
 
-    def _trigger(self, job: Job) -> None:
+    def _trigger(self, job: Job, *, refused: bool) -> None:
         sampled = in_sample(job.trace_id, job.hook.rate)
         self.counts.trigger(job.name, sampled=sampled)
         if not sampled:
             return
+        if refused:
+            self.counts.drop(job, "span_dropped")
+            return
         self._start()
-        lane = self._lane(job)
-        if lane is None:
-            self.counts.drop(job, "closed")
-        else:
-            lane.put(job)
+        self._lanes.put(job)
 
     def _start(self) -> None:
         """Start the later threads with the first work: at its end the interpreter starts none any more."""
         if not self._is_started:
             self._is_started = True
             self._results.start()
-
-    def _lane(self, job: Job) -> Lane | None:
-        key = job.name, job.hook.concurrency
-        lane = self._lanes.get(key)
-        if lane is not None:
-            return lane
-        with self._lock:
-            if self._closed:
-                return None
-            if len(self._lanes) >= MOST_LANES:
-                key = "others", 8
-            if key not in self._lanes:
-                self._lanes[key] = Lane(*key, finish=self._finish, drop=self.counts.drop)
-            return self._lanes[key]
 
     def _finish(self, job: Job, score: Score) -> None:
         if score.status is Status.UNSCORED:
@@ -188,12 +173,6 @@ class HookDriver:
             score.reason_code or Reason.SCORER_ERROR,
             job.trace_id,
         )
-
-    def _flush_lanes(self, end: float) -> bool:
-        done = True
-        for lane in list(self._lanes.values()):
-            done = lane.flush(max(0.0, end - monotonic())) and done
-        return done
 
 
 _drivers: "weakref.WeakSet[HookDriver]" = weakref.WeakSet()

@@ -68,6 +68,11 @@ class Online:
         if hooks or self._settings.hooks:
             self.driver.on_span(span, full, hooks)
 
+    def on_refused(self, span: Any, full: "FullText | None", hooks: tuple[Any, ...]) -> None:
+        """A span has ended that the full queue refused."""
+        if hooks or self._settings.hooks:
+            self.driver.on_span(span, full, hooks, refused=True)
+
     def flush(self, timeout: float) -> bool:
         """Score, store and deliver what is there, within ``timeout`` seconds."""
         return self._driver is None or self._driver.flush(timeout)

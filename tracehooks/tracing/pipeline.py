@@ -79,6 +79,7 @@ class Pipeline:
         self.listeners: tuple[Listener, ...] = ()
         self.starters: tuple[Starter, ...] = ()
         self.others: tuple[Starter, ...] = ()
+        self.refusals: tuple[Listener, ...] = ()
         self.exporting = Exporting(exporters)
         self.worker: BackgroundWorker[Any] = BackgroundWorker(
             "spans", self._export, max_queue=max_queue, max_batch=max_batch, interval=interval
@@ -95,13 +96,20 @@ class Pipeline:
         self.exporting.reset_counts()
 
     def listen(
-        self, listener: Listener, on_start: Starter | None = None, on_other: Starter | None = None
+        self,
+        listener: Listener,
+        on_start: Starter | None = None,
+        on_other: Starter | None = None,
+        on_refused: Listener | None = None,
     ) -> None:
         """Tell ``listener`` of every finished span from now on, ``on_start`` of every one that begins.
 
-        ``on_other`` hears of the finished spans that ``keep`` leaves out.
+        ``on_other`` hears of the finished spans that ``keep`` leaves out; ``on_refused``, where there is one,
+        of those that the full queue refused, which then nobody else hears of.
         """
         self.listeners = (*self.listeners, listener)
+        if on_refused is not None:
+            self.refusals = (*self.refusals, on_refused)
         if on_start is not None:
             self.starters = (*self.starters, on_start)
         if on_other is not None:
@@ -112,6 +120,7 @@ class Pipeline:
         self.listeners = tuple(one for one in self.listeners if one not in functions)
         self.starters = tuple(one for one in self.starters if one not in functions)
         self.others = tuple(one for one in self.others if one not in functions)
+        self.refusals = tuple(one for one in self.refusals if one not in functions)
 
     def count_start(self) -> None:
         """One of our spans begins."""
@@ -136,15 +145,14 @@ class Pipeline:
             return
         with self._lock:
             self._ended += 1
-        if self.exporting.exporters:
-            self.worker.put(span)
+        taken = not self.exporting.exporters or self.worker.put(span)
         if self.listeners:
-            self._tell(span)
+            self._tell(span, self.listeners if taken or not self.refusals else self.refusals)
 
-    def _tell(self, span: Any) -> None:
+    def _tell(self, span: Any, listeners: tuple[Listener, ...]) -> None:
         context = span.context
         note = self.notes.pop((context.trace_id, context.span_id), NO_NOTE)
-        for listener in self.listeners:
+        for listener in listeners:
             try:
                 listener(span, note.full, note.hooks)
             except Exception as error:
