@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 CONFIDENCE = 0.95
 
@@ -29,11 +30,9 @@ def wilson_interval(rate: float, n: float, confidence: float = CONFIDENCE) -> tu
 
     Source: E. B. Wilson, Journal of the American Statistical Association 22 (1927), 209-212.
     """
-    from scipy.special import ndtri
-
     if n <= 0:
         return 0.0, 1.0
-    z = float(ndtri((1 + confidence) / 2))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     low = 0.0 if rate == 0 else max(0.0, centre - half)

