@@ -17,6 +17,7 @@ from benchmarks.subjects import Subject
 from benchmarks.timing import TURN, Run, Turn, calls_for, rounds, warm_up
 
 MOST_CALLS = 1000  # of one turn, so that no background queue overflows (they hold 2048)
+MOST_TIMES = 10  # a subject's turn may take that much longer than the bare span's
 
 
 def measure(case: Case, subject: Subject, count: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -27,8 +28,9 @@ def measure(case: Case, subject: Subject, count: int, seconds: float) -> Iterato
         "bare": case.bare_run(tracer),
         "subject": _settled(case.traced_run(subject.decorate), subject),
     }
-    calls = min(calls_for(ways["bare"], seconds), MOST_CALLS)
     _make_sure_of_spans(subject, ways["subject"])
+    most = min(calls_for(ways["subject"], MOST_TIMES * seconds), MOST_CALLS)
+    calls = min(calls_for(ways["bare"], seconds), most)
     warm_up(ways, calls, 3 * seconds)
     is_itself = subject.decorate(case.function) is case.function
     for turns in rounds(ways, calls, count):

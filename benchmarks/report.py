@@ -7,6 +7,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
 
@@ -39,9 +40,10 @@ def as_json(tables: Iterable[Table], before: dict[str, Any]) -> dict[str, Any]:
 def show(tables: Iterable[Table], before: dict[str, Any], console: Console) -> None:
     """Print the tables."""
     for table in tables:
-        shown = RichTable(title=table.title, title_justify="left")
-        for number, name in enumerate(_headings(table)):
-            shown.add_column(name, justify="left" if number in (0, 6) else "right", overflow="fold")
+        shown = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD)
+        shown.add_column("", overflow="fold", ratio=1)
+        for name in _headings(table)[1:]:
+            shown.add_column(name, justify="right", no_wrap=True)
         for row in table.rows:
             shown.add_row(*_cells(row))
         console.print(shown)
@@ -53,7 +55,7 @@ def as_markdown(tables: Iterable[Table], before: dict[str, Any]) -> str:
     """The same for a page of the documentation."""
     parts = []
     for table in tables:
-        lines = [_line(_headings(table)), _line(["---"] + ["--:"] * 5 + ["---"])]
+        lines = [_line(_headings(table)), _line(["---"] + ["--:"] * 5)]
         lines += [_line(_cells(row)) for row in table.rows]
         parts.append(f"### {table.title}\n\n" + "\n".join(lines))
     return "\n\n".join([*parts, _footnote(before)]) + "\n"
@@ -61,24 +63,25 @@ def as_markdown(tables: Iterable[Table], before: dict[str, Any]) -> str:
 
 def _headings(table: Table) -> list[str]:
     unit = table.unit
-    return ["", f"{table.ours}, {unit}", f"{table.theirs}, {unit}", "ratio", "middle 80 %", "reach", ""]
+    return ["", f"{table.ours} {unit}", f"{table.theirs} {unit}", "ratio", "middle 80 %", "reach"]
 
 
 def _cells(row: Row) -> list[str]:
     ratio = row.ratio
     if ratio is None:
-        return [row.name, "", "", "", "", "", f"skipped: {row.skipped}"]
-    spread = f"{ratio.low:.2f} to {ratio.high:.2f}"
-    reach = "" if row.reach is None else f"<= {row.reach:g}"
-    return [row.name, _figure(row.ours), _figure(row.theirs), f"{ratio.median:.2f}", spread, reach, _met(row)]
+        return [f"{row.name}: skipped, {row.skipped}", "", "", "", "", ""]
+    spread = f"{ratio.low:.2f}-{ratio.high:.2f}"
+    return [row.name, _figure(row.ours), _figure(row.theirs), f"{ratio.median:.2f}", spread, _reach(row)]
 
 
 def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:,.1f}"
 
 
-def _met(row: Row) -> str:
-    return {True: "met", False: "not met", None: ""}[row.is_met]
+def _reach(row: Row) -> str:
+    if row.reach is None:
+        return ""
+    return f"<= {row.reach:g} {'met' if row.is_met else 'NOT met'}"
 
 
 def _line(cells: Sequence[str]) -> str:
