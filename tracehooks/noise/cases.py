@@ -19,9 +19,10 @@ Query = str | Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """What a function of the agent returns in a replay, in place of being called.
+    """What a traced function of the agent returns in a replay.
 
-    ``kind`` is the kind of traced function: the ``retriever`` (any), or the ``tool`` called ``name``.
+    The ``tool`` called ``name`` is not called and returns ``output``. A ``retriever``, whatever its name, is
+    called and finds ``output`` as one more document.
     """
 
     kind: Literal["retriever", "tool"]
@@ -37,7 +38,7 @@ class NoiseVariant:
 
     - ``query``: the noisy question in place of the clean one, a text or chat messages
     - ``turn``: an earlier turn before the clean question: the user's text, or chat messages
-    - ``document``: what the retriever finds, a text or whatever it returns
+    - ``document``: one more document that the retriever finds: a text, or whatever its documents are
     - ``tool:<name>``: what the tool of this name returns, a text or any JSON
 
     ``id`` is unique within its case. ``min_score`` goes before the case's. ``provenance`` says who made it.

@@ -16,6 +16,7 @@ from tracehooks.noise.cases import NoiseCase, NoiseVariant
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_:./-]*")
 _TAKEN = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+_ON_ONE_LINE = frozenset(("tags", "provenance", "canaries"))
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -53,7 +54,12 @@ def variant_document(variant: NoiseVariant) -> dict[str, Any]:
 def as_yaml(value: Any, indent: int = 0) -> str:
     """``value`` as YAML in block style, each line indented by ``indent`` spaces."""
     text = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31, default_flow_style=False
+        _inlined(value),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=2**31,
+        default_flow_style=False,
     )
     return "".join(" " * indent + line if line.strip() else line for line in text.splitlines(keepends=True))
 
@@ -62,6 +68,25 @@ def as_json(value: Any, indent: int | None = None) -> str:
     """``value`` as JSON, on one line unless ``indent`` is given."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return "".join(_escaped(letter) if _is_hidden(letter) else letter for letter in text)
+
+
+class _Inline(list[tuple[Any, Any]]):
+    """A mapping that is written on one line."""
+
+
+class _InlineList(list[Any]):
+    """A list that is written on one line."""
+
+
+def _inlined(value: Any, key: str = "") -> Any:
+    """``value`` with what a reviewer takes in at a glance on one line."""
+    if key in _ON_ONE_LINE and isinstance(value, Mapping):
+        return _Inline(value.items())
+    if key in _ON_ONE_LINE and isinstance(value, list):
+        return _InlineList(value)
+    if isinstance(value, Mapping):
+        return {name: _inlined(entry, name) for name, entry in value.items()}
+    return [_inlined(entry) for entry in value] if isinstance(value, list) else value
 
 
 class _Dumper(yaml.SafeDumper):
@@ -93,6 +118,16 @@ def _float(dumper: yaml.SafeDumper, value: float) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
 
 
+def _mapping(dumper: yaml.SafeDumper, pairs: _Inline) -> yaml.MappingNode:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", dict(pairs), flow_style=True)
+
+
+def _list(dumper: yaml.SafeDumper, entries: _InlineList) -> yaml.SequenceNode:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", entries, flow_style=True)
+
+
+_Dumper.add_representer(_Inline, _mapping)
+_Dumper.add_representer(_InlineList, _list)
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(float, _float)
 
