@@ -33,10 +33,8 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Answer:
 
     def answer(case: NoiseCase, variant: NoiseVariant | None) -> str:
         found, told = planted(variant, "retriever"), planted(variant, "tool")
-        monkeypatch.setattr(demo, "search_knowledge", lambda query: [*search(query), *documents])
-        monkeypatch.setattr(
-            demo, "lookup_order", lambda number: planted.output if is_tool else lookup(number)
-        )
+        monkeypatch.setattr(demo, "search_knowledge", lambda query: [*search(query), *found])
+        monkeypatch.setattr(demo, "lookup_order", lambda number: told[0] if told else lookup(number))
         return demo.answer(case.input_for(variant) if variant else case.query)  # type: ignore[arg-type]
 
     return answer

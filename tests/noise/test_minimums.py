@@ -3,14 +3,14 @@
 import numpy as np
 
 from tests.noise.making import ROBUSTNESS, TOXICITY, rows_of
-from tracehooks.noise.minimums import minimums
+from tracehooks.noise.minimums import minimums_of
 from tracehooks.noise.rows import NoiseRow
 from tracehooks.noise.ruling import rule_on_noise
 from tracehooks.records import Reason, Verdict
 
 
 def states(rows: list[NoiseRow], bound: float = 0.7) -> dict[str, tuple[str, str]]:
-    return {one.case: (one.if_worst, one.if_best) for one in minimums(rows, ROBUSTNESS, bound)}
+    return {one.case: (one.if_worst, one.if_best) for one in minimums_of(rows, ROBUSTNESS, bound)}
 
 
 def test_a_deterministic_case_is_taken_at_its_word() -> None:
@@ -59,13 +59,13 @@ def test_a_row_without_a_score_may_have_been_anything() -> None:
 def test_each_case_may_have_its_own_bound() -> None:
     """Also above or below the general one."""
     rows = rows_of({"a": [0.8] * 2}, min_score=0.9) + rows_of({"b": [0.5] * 2}, min_score=0.4)
-    found = {one.case: (one.bound, one.if_worst) for one in minimums(rows, ROBUSTNESS, 0.7)}
+    found = {one.case: (one.bound, one.if_worst) for one in minimums_of(rows, ROBUSTNESS, 0.7)}
     assert found == {"a": (0.9, "below"), "b": (0.4, "reached")}
 
 
 def test_where_lower_is_better_the_bound_is_a_most() -> None:
     """Toxicity 0.3 is beyond 0.1, 0.05 is not."""
-    found = minimums(rows_of({"a": [0.3] * 2, "b": [0.05] * 2}), TOXICITY, 0.1)
+    found = minimums_of(rows_of({"a": [0.3] * 2, "b": [0.05] * 2}), TOXICITY, 0.1)
     assert [one.if_worst for one in found] == ["below", "reached"]
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tracehooks.noise.dataset import Dataset, changed_cases
     from tracehooks.noise.emitting import case_document
     from tracehooks.noise.generating import TYPES, Generated, generate_variants
-    from tracehooks.noise.minimums import Minimum, minimums
+    from tracehooks.noise.minimums import Minimum, minimums_of
     from tracehooks.noise.model_written import Quarantined, Written, write_variants
     from tracehooks.noise.quarantine import add_to_quarantine, quarantine_path
     from tracehooks.noise.reading import case_from, read_dataset, read_datasets
@@ -49,7 +49,7 @@ __all__ = [
     "changed_cases",
     "compare",
     "generate_variants",
-    "minimums",
+    "minimums_of",
     "quarantine_path",
     "read_dataset",
     "read_datasets",
@@ -86,7 +86,7 @@ _HOMES = {
     "changed_cases": "tracehooks.noise.dataset",
     "compare": "tracehooks.noise.comparison",
     "generate_variants": "tracehooks.noise.generating",
-    "minimums": "tracehooks.noise.minimums",
+    "minimums_of": "tracehooks.noise.minimums",
     "quarantine_path": "tracehooks.noise.quarantine",
     "read_dataset": "tracehooks.noise.reading",
     "read_datasets": "tracehooks.noise.reading",

@@ -47,7 +47,7 @@ class Minimum:
         return doubt if self.if_worst == "doubt" else Verdict.PASS
 
 
-def minimums(rows: Sequence[NoiseRow], kind: ScoreKind, min_score: float) -> list[Minimum]:
+def minimums_of(rows: Sequence[NoiseRow], kind: ScoreKind, min_score: float) -> list[Minimum]:
     """Each case under each noise type, in their order; ``min_score`` is for those without their own."""
     units = _units(rows, kind, min_score)
     worst, best = (_states(units, kind, fill) for fill in (kind.worst, kind.best))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tracehooks.gate import combined
 from tracehooks.noise import wording
 from tracehooks.noise.comparison import Comparison, compare
-from tracehooks.noise.minimums import Minimum, minimums
+from tracehooks.noise.minimums import Minimum, minimums_of
 from tracehooks.noise.rows import NoiseRow, RowSummary, ScoreKind, by_type, summarize
 from tracehooks.records import Reason, Verdict
 
@@ -68,7 +68,7 @@ def rule_on_noise(
     whole = summarize(rows, kind, min_score)
     if not whole.wanted or _silent(whole):
         return _nothing(whole, allow_empty=allow_empty, empty=empty)
-    found = minimums(rows, kind, min_score)
+    found = minimums_of(rows, kind, min_score)
     others = by_type(reference or ())
     compared = {} if reference is None else compare(rows, reference, kind, margin=margin)
     gate = _Gate(kind, margin, min_coverage, has_reference=reference is not None)
