@@ -85,7 +85,8 @@ class ToxicityNight:
         resolved = resolve_window(self.store, JOB, self._job, now, start, end)
         plan = self._plan(resolved)
         run = self.store.runs.open(JOB, *resolved.window, plan=plan)
-        run = self.store.runs.update(run.id, state="running", owner=self.owner, plan=plan)
+        fresh = {"started": now, "ended": None, "verdict": None, "reasons": ()}
+        run = self.store.runs.update(run.id, state="running", owner=self.owner, plan=plan, **fresh)
         return self._from_the_start(run, resolved, now)
 
     def resume(self, run: RunRecord) -> RunRecord:
