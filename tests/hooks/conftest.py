@@ -6,8 +6,9 @@ import pytest
 
 import tracehooks
 from tests.hooks.counting import Seen
-from tests.hooks.recording import SEEN
 from tests.hooks.distribution import installed, write_distribution
+from tests.hooks.recording import SEEN
+from tests.hooks.sinks import MOODY, STEADY, MoodySink
 from tracehooks.store import Store, open_store
 from tracehooks.tracing.trouble import trouble
 
@@ -49,3 +50,15 @@ def recorded(tmp_path: Path) -> Iterator[Seen]:
     with installed(write_distribution(tmp_path / "site", "tracehooks.scorers", points)):
         SEEN.calls.clear()
         yield SEEN
+
+
+@pytest.fixture
+def moody(tmp_path: Path) -> Iterator[MoodySink]:
+    """The sink that settings can name ``moody``; ``steady`` is another, which takes everything."""
+    points = {"moody": "tests.hooks.sinks:Moody", "steady": "tests.hooks.sinks:Steady"}
+    with installed(write_distribution(tmp_path / "sinks", "tracehooks.sinks", points)):
+        STEADY.be("take")
+        MOODY.be("take")
+        MOODY.wants_unscored = False
+        yield MOODY
+        MOODY.released.set()

@@ -1,4 +1,4 @@
-"""Hooks of the settings score every agent span of the process, whoever made it, without touching the agent."""
+"""Hooks of the settings score every agent span of the process, whoever made it, with no edit of the agent."""
 
 from collections.abc import Callable
 from typing import Any
@@ -144,11 +144,12 @@ def test_an_applications_other_spans_are_left_alone(
 ) -> None:
     """Requests, queries, and models called by nobody's agent."""
     start(provider, hooks=[HOOK])
-    with provider.get_tracer("opentelemetry.instrumentation.fastapi").start_as_current_span("GET /"):
-        with provider.get_tracer("m").start_as_current_span(
-            "chat", attributes={"gen_ai.operation.name": "chat"}
-        ):
-            pass
+    chat = {"gen_ai.operation.name": "chat"}
+    with (
+        provider.get_tracer("opentelemetry.instrumentation.fastapi").start_as_current_span("GET /"),
+        provider.get_tracer("m").start_as_current_span("chat", attributes=chat),
+    ):
+        pass
     assert tracehooks.flush(20)
     assert recorded.calls == []
     assert tracehooks.stats()["triggered"] == 0

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
-from opentelemetry.trace import SpanContext, TraceFlags, Tracer, set_span_in_context
-from opentelemetry.trace import NonRecordingSpan
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, Tracer, set_span_in_context
 
 from tracehooks.calls import agent_call, agent_calls, span_record
 from tracehooks.hooks.outermost import MOST_NODES, MOST_SPANS, Found, Outermost
@@ -28,6 +27,8 @@ class Watching(SpanProcessor):
     """Feeds an Outermost with everything, and keeps what it finds and what ended."""
 
     def __init__(self) -> None:
+        self.provider = TracerProvider(shutdown_on_exit=False)
+        self.provider.add_span_processor(self)
         self.outermost = Outermost(lambda trace_id: True)
         self.found: list[Found] = []
         self.ended: list[ReadableSpan] = []
@@ -52,8 +53,6 @@ class Watching(SpanProcessor):
 @pytest.fixture
 def watching() -> Iterator[Watching]:
     one = Watching()
-    one.provider = TracerProvider(shutdown_on_exit=False)
-    one.provider.add_span_processor(one)
     yield one
     # whatever was found online is what the whole trace says in the end
     nightly = {call.ref for call in agent_calls(span_record(span) for span in one.ended)}
@@ -88,7 +87,7 @@ def test_two_siblings_are_two_calls_and_each_hears_its_own_words(watching: Watch
 
 
 def test_a_span_that_says_late_what_it_is_covers_what_ended_below_it(watching: Watching) -> None:
-    """OpenInference's LangChain spans get their kind at their end: a node of a graph is no call of its own."""
+    """OpenInference's LangChain spans get their kind at their end: a graph's node is no call."""
     tracer = watching.tracer(LANGCHAIN)
     with tracer.start_as_current_span("LangGraph") as top:
         for name in ("agent", "tools", "agent"):
@@ -136,28 +135,34 @@ def test_where_nothing_is_an_agent_the_applications_own_entry_is_the_call(watchi
     """Langfuse's plain ``@observe``, MLflow's plain ``@trace``; the one within is a part of it."""
     tracer = watching.tracer("langfuse-sdk")
     entry = {"langfuse.observation.type": "span", "langfuse.observation.output": '"done"'}
-    with tracer.start_as_current_span("answer", attributes=entry):
-        with tracer.start_as_current_span("helper", attributes=entry):
-            pass
+    with (
+        tracer.start_as_current_span("answer", attributes=entry),
+        tracer.start_as_current_span("helper", attributes=entry),
+    ):
+        pass
     assert watching.names == ["answer"]
 
 
 def test_an_entry_with_an_agent_below_is_no_call(watching: Watching) -> None:
     """The agent is."""
     tracer = watching.tracer("langfuse-sdk")
-    with tracer.start_as_current_span("main", attributes={"langfuse.observation.type": "span"}):
-        with tracer.start_as_current_span("bot", attributes={"langfuse.observation.type": "agent"}):
-            pass
+    with (
+        tracer.start_as_current_span("main", attributes={"langfuse.observation.type": "span"}),
+        tracer.start_as_current_span("bot", attributes={"langfuse.observation.type": "agent"}),
+    ):
+        pass
     assert watching.names == ["bot"]
 
 
 def test_our_bookkeeping_is_never_a_call(watching: Watching) -> None:
     """Nor what runs below it."""
     ours = watching.tracer("tracehooks")
-    internal = {"tracehooks.kind": "agent", "tracehooks.internal": True}
-    with ours.start_as_current_span("judge", attributes=internal):
-        with watching.tracer().start_as_current_span("model", attributes=AGENT):
-            pass
+    internal: dict[str, Any] = {"tracehooks.kind": "agent", "tracehooks.internal": True}
+    with (
+        ours.start_as_current_span("judge", attributes=internal),
+        watching.tracer().start_as_current_span("model", attributes=AGENT),
+    ):
+        pass
     assert watching.names == []
 
 
@@ -185,9 +190,7 @@ def test_an_agent_that_outlives_the_agent_above_it_is_still_a_step(watching: Wat
 def test_spans_that_never_end_are_forgotten() -> None:
     """Memory is bounded, whatever the application leaves open: langfuse/langfuse-python#1639."""
     one = Watching()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(one)
-    tracer = provider.get_tracer("t")
+    tracer = one.tracer()
     for _ in range(MOST_NODES + 500):
         tracer.start_span("left open", context=Context())
     assert len(one.outermost._nodes) == MOST_NODES
@@ -203,15 +206,15 @@ def test_spans_that_never_end_are_forgotten() -> None:
 def test_threads_and_a_fork_do_not_disturb_it() -> None:
     """Eight threads end traces of their own at the same time; a child goes on."""
     one = Watching()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(one)
-    tracer = provider.get_tracer("t")
+    tracer = one.tracer()
 
     def run() -> None:
         for _ in range(50):
-            with tracer.start_as_current_span("agent", context=Context(), attributes=AGENT):
-                with tracer.start_as_current_span("inner", attributes=AGENT):
-                    pass
+            with (
+                tracer.start_as_current_span("agent", context=Context(), attributes=AGENT),
+                tracer.start_as_current_span("inner", attributes=AGENT),
+            ):
+                pass
 
     threads = [threading.Thread(target=run) for _ in range(8)]
     for thread in threads:

@@ -17,7 +17,7 @@ from tracehooks.tracing.trouble import trouble
 MOST_PENDING = 1000  # of one lane; what comes on top is dropped and counted
 MOST_STUCK = 8  # loops, or awaiting scorers, that never came back; then no more are begun
 LENIENCE = 0.5  # seconds that a scorer gets to take note of its timeout
-OVERDUE = 1.5  # seconds after the timeout at which a call is late whatever its loop says
+OVERDUE = 1.5  # seconds after the timeout at which a call is late although its loop is blocked
 
 _scoring: ContextVar[bool] = ContextVar("tracehooks-scoring", default=False)
 
@@ -54,6 +54,7 @@ class Lane:
         self._left_behind: list[Loop] = []
         self._deaf: set[asyncio.Task[Score]] = set()  # scorers that took no note of their timeout
         self._closed = False
+        self._owns_loop = False
 
     @property
     def loop(self) -> Loop:
@@ -80,15 +81,17 @@ class Lane:
         return job in self._jobs
 
     def look_after(self, now: float) -> None:
-        """Count what is overdue as late, and leave the loop behind that has kept it."""
-        if any(due < now for due in list(self._running.values())):
+        """Leave a loop of its own behind that it blocks; what is overdue there is late."""
+        blocked = self._owns_loop and self.loop.is_blocked(now)
+        if blocked and any(due < now for due in list(self._running.values())):
             self.move(now)
 
-    def move(self, now: float) -> None:
-        """Go on with a loop of its own: what is overdue is late, everything else begins again there."""
+    def move(self, now: float = 0.0) -> None:
+        """Go on with a loop of its own: what was due before ``now`` is late, all else begins again there."""
         with self._lock:
             self._left_behind.append(self.loop)
             self.loop.close()
+            self._owns_loop = True
             self._stage = Loop(f"scoring-{self.name}"), asyncio.Semaphore(self._concurrency)
             running, self._running = self._running, {}
             late = [job for job, due in running.items() if due < now]

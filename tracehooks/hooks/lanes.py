@@ -99,4 +99,4 @@ class Lanes:
             lanes = [lane for lane in self._lanes.values() if lane.loop is blocked]
         blocked.close()
         for lane in lanes:
-            lane.move(now)
+            lane.move()
