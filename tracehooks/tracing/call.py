@@ -23,46 +23,56 @@ _SIGNALS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None), list, tuple})
 
 
-class Call:
-    """The open span of one call. ``context`` is what the function's body runs in.
+class Call(Here):
+    """The open span of one call.
 
     ``is_open`` is True while there is a span that records and has not ended.
     """
 
-    __slots__ = (
-        *("_attributes", "_full_input", "_full_output", "context", "is_open", "recording", "span", "spec"),
-    )
+    __slots__ = ("_attributes", "_full_input", "_full_output", "is_open", "pipeline", "spec")
 
-    def __init__(self, spec: Spec, recording: Recording, span: Span, context: Context) -> None:
+    def __init__(
+        self, spec: Spec, recording: Recording, span: Span, carried: Carried, outer: Here | None
+    ) -> None:
         self.spec = spec
-        self.recording = recording
         self.span = span
-        self.context = context
+        self.carried = carried
+        self.outer = outer
+        self.is_agent = spec.is_agent
+        self.capture = recording.capture
+        self.pipeline = recording.pipeline
         self.is_open = span.is_recording()
         self._attributes: dict[str, Any] = {}
         self._full_input: str | None = None
         self._full_output: str | None = None
 
-    def as_stream(self) -> "GuardedCall":
+    def as_stream(self) -> "StreamCall":
         """The same call, whose result turned out to be a stream. This one is over, without an end."""
-        stream = GuardedCall(self.spec, self.recording, self.span, self.context)
-        stream._attributes, stream._full_input = self._attributes, self._full_input
-        stream.is_open, self.is_open = self.is_open, False
+        stream = StreamCall.__new__(StreamCall)
+        for name in (*Here.__slots__, *Call.__slots__):
+            setattr(stream, name, getattr(self, name))
+        stream.chunks = Chunks(self.spec.reduce)
+        self.is_open = False
         return stream
 
     def take_input(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Write the arguments out now: the body may change them."""
-        spec = self.spec
+        parameters, speaks = self.spec.parameters, self.spec.speaks
+        recorded: Recorded | None = None
         try:
-            arguments = spec.parameters.arguments(args, kwargs)
-            value, messages, full = self.recording.capture.input(arguments, messages=spec.speaks)
+            if not kwargs and parameters.last is not None and len(args) == parameters.count:
+                value = args[-1]
+                if type(value) is str:
+                    recorded = self.capture.text_input(parameters.last, value, messages=speaks)
+            if recorded is None:
+                recorded = self.capture.input(parameters.arguments(args, kwargs), messages=speaks)
         except Exception as error:
             trouble("capturing an input", error)
             return
-        self._attributes[semconv.INPUT] = value
-        if messages is not None:
-            self._attributes[semconv.INPUT_MESSAGES] = messages
-        self._full_input = full
+        self._attributes[semconv.INPUT] = recorded[0]
+        if recorded[1] is not None:
+            self._attributes[semconv.INPUT_MESSAGES] = recorded[1]
+        self._full_input = recorded[2]
 
     def succeed(self, result: Any) -> None:
         """The call has returned ``result``."""
@@ -71,7 +81,7 @@ class Call:
         end = time_ns()
         if self.spec.capture_output:
             try:
-                self._put_output(self.recording.capture.output(result, messages=self.spec.speaks))
+                self._put_output(self.capture.output(result, messages=self.spec.speaks))
             except Exception as error:
                 trouble("capturing an output", error)
         if type(result) not in _PLAIN:
@@ -105,7 +115,7 @@ class Call:
         self._full_output = recorded[2]
 
     def _put_error(self, error: Exception) -> None:
-        capture, kind = self.recording.capture, type(error)
+        capture, kind = self.capture, type(error)
         name = (
             kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
         )
@@ -128,24 +138,29 @@ class Call:
         if not self.is_open:
             return
         self.is_open = False
-        span, pipeline = self.span, self.recording.pipeline
+        span, attributes, self._attributes = self.span, self._attributes, {}
         try:
             if not span.is_recording():  # the application ended it itself
                 return
-            span.set_attributes(self._attributes)
+            span.set_attributes(attributes)
         except Exception as error:
             trouble("ending a span", error)
         try:
-            if pipeline is not None and (self._full_input or self._full_output or self.spec.hooks):
-                pipeline.end_with_note(span, end, self._note())
+            if self._full_input or self._full_output or self.spec.hooks:
+                self._end_with_note(end)
             else:
                 span.end(end)
         except Exception as error:
             trouble("ending a span", error)
 
-    def _note(self) -> Note:
+    def _end_with_note(self, end: int) -> None:
+        if self.pipeline is None:
+            self.span.end(end)
+            return
         cut = self._full_input is not None or self._full_output is not None
-        return Note(FullText(self._full_input, self._full_output) if cut else None, self.spec.hooks)
+        full = FullText(self._full_input, self._full_output) if cut else None
+        self._full_input = self._full_output = None
+        self.pipeline.end_with_note(self.span, end, Note(full, self.spec.hooks))
 
 
 class StreamCall(Call):
@@ -153,8 +168,10 @@ class StreamCall(Call):
 
     __slots__ = ("chunks",)
 
-    def __init__(self, spec: Spec, recording: Recording, span: Span, context: Context) -> None:
-        super().__init__(spec, recording, span, context)
+    def __init__(
+        self, spec: Spec, recording: Recording, span: Span, carried: Carried, outer: Here | None
+    ) -> None:
+        super().__init__(spec, recording, span, carried, outer)
         self.chunks = Chunks(spec.reduce)
 
     def finish(self, *, complete: bool) -> None:
@@ -181,29 +198,30 @@ class StreamCall(Call):
             self.put_usage(chunks.tokens)
         if spec.capture_output:
             try:
-                capture = self.recording.capture
-                self._put_output(chunks.recorded(capture, messages=spec.speaks, complete=complete))
+                self._put_output(chunks.recorded(self.capture, messages=spec.speaks, complete=complete))
             except Exception as error:
                 trouble("capturing an output", error)
+        self.chunks = Chunks()  # the context of a task that the body started may outlive the stream
 
 
-class GuardedCall(StreamCall):
-    """One whose stream may vanish without having been closed: its loop is gone, or it was never begun.
+class Guard:
+    """Ends a call whose stream vanishes without having been closed: its loop is gone, or it never began.
 
-    Whoever drives the stream holds the only reference, so that the span ends with it.
+    Whoever drives the stream holds the only reference. ``source`` is a coroutine that was never awaited.
     """
 
-    __slots__ = ("source",)
+    __slots__ = ("call", "context", "source")
 
-    def __init__(self, spec: Spec, recording: Recording, span: Span, context: Context) -> None:
-        super().__init__(spec, recording, span, context)
-        self.source: Any = None  # a coroutine that was never awaited, to be closed along
+    def __init__(self, call: StreamCall, context: Context, source: Any = None) -> None:
+        self.call = call
+        self.context = context
+        self.source = source
 
     def __del__(self) -> None:
         try:
             if self.source is not None:
                 self.source.close()
-            self.finish(complete=False)
+            self.call.finish(complete=False)
         except Exception:  # noqa: S110 - at interpreter exit anything may be gone already
             pass
 
@@ -215,44 +233,46 @@ def begin(
     form: type[C],
     spec: Spec,
     recording: Recording,
-    context: Context,
+    around: Context,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-) -> C:
-    """Start the span of a call whose surroundings are ``context``, or the present ones if that is empty.
+) -> tuple[C, Context]:
+    """Start the span of a call whose surroundings are ``around``, or the present ones if that is empty.
 
-    Never raises; when the SDK does, the call has no span and runs all the same.
+    Returns the call, and the context that its body runs in. Never raises; when the SDK does, the call has no
+    span and runs all the same.
     """
     try:
         attributes = spec.made if spec.made_for is recording else spec.make_for(recording)
         carried: Carried = NOTHING
-        around: Here | None = None
-        if context or (context := current_context()):
-            around = cast("Here | None", context.get(HERE))
-            carried = cast(Carried, context.get(CARRIED, NOTHING))
-            attributes = _surrounded(attributes, spec, recording, around, carried)
-        span = recording.start_span(spec.name, context, SpanKind.INTERNAL, attributes)
-        place = Here(span, recording.capture, carried, around, spec.is_agent)
-        call = form(spec, recording, span, Context({**context, SPAN: span, HERE: place}))
+        outer: Here | None = None
+        if around or (around := current_context()):
+            carried = cast(Carried, around.get(CARRIED, NOTHING))
+            place = cast("Here | None", around.get(HERE))
+            outer = None if place is None else place.agent
+            if carried is not NOTHING or outer is not None:
+                attributes = _surrounded(attributes, spec, recording, carried, outer)
+        span = recording.start_span(spec.name, around, SpanKind.INTERNAL, attributes)
+        call = form(spec, recording, span, carried, outer)
+        context = Context({**around, SPAN: span, HERE: call})
     except Exception as error:
         trouble("starting a span", error)
-        return form(spec, recording, INVALID_SPAN, context)
+        return form(spec, recording, INVALID_SPAN, NOTHING, None), around
     if call.is_open:
         if recording.pipeline is not None:
             recording.pipeline.count_start()
         if spec.capture_input:
             call.take_input(args, kwargs)
-    return call
+    return call, context
 
 
 def _surrounded(
-    attributes: dict[str, Any], spec: Spec, recording: Recording, around: Here | None, carried: Carried
+    attributes: dict[str, Any], spec: Spec, recording: Recording, carried: Carried, outer: Here | None
 ) -> dict[str, Any]:
     """The attributes of a span with those that its surroundings add."""
     if carried is not NOTHING:
         attributes = {**attributes, **carried.attributes(recording.capture)}
-    agent = around.agent if spec.is_agent and around is not None else None
-    if agent is not None:
-        parent = agent.span.get_span_context().span_id
+    if outer is not None and spec.is_agent:
+        parent = outer.span.get_span_context().span_id
         attributes = {**attributes, semconv.PARENT_AGENT: f"{parent:016x}"}
     return attributes

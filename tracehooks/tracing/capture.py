@@ -58,14 +58,6 @@ class Capture:
 
     def input(self, arguments: Sequence[tuple[str, Any]], *, messages: bool) -> Recorded:
         """The JSON object of a call's arguments by name, and its input messages when asked for."""
-        if len(arguments) == 1:
-            name, value = arguments[0]
-            if type(value) is str and len(value) <= self._surely and (quoted := quote(value)) is not None:
-                text = "{" + (_keys.get(name) or _key(name)) + quoted + "}"
-                return text, USER_SAID[0] + quoted + USER_SAID[1] if messages else None, None
-        return self._input(arguments, messages)
-
-    def _input(self, arguments: Sequence[tuple[str, Any]], messages: bool) -> Recorded:
         values: list[bytes] = []
         entries: list[bytes] = []
         missing = 0
@@ -85,6 +77,13 @@ class Capture:
         if said is None:
             return text, None, None
         return text, self._fitting(input_messages(arguments[said][1], values[said])), None
+
+    def text_input(self, name: str, value: str, *, messages: bool) -> Recorded | None:
+        """The input of a call whose one argument is a text, by a shorter way; None if it needs the longer."""
+        if len(value) > self._surely or (quoted := quote(value)) is None:
+            return None
+        text = "{" + (_keys.get(name) or _key(name)) + quoted + "}"
+        return text, USER_SAID[0] + quoted + USER_SAID[1] if messages else None, None
 
     def output(self, value: Any, *, messages: bool, complete: bool = True, missing: int = 0) -> Recorded:
         """The JSON of a result, and its output messages when asked for.

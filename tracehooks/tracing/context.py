@@ -32,14 +32,11 @@ class Here:
 
     __slots__ = ("capture", "carried", "is_agent", "outer", "span")
 
-    def __init__(
-        self, span: Span, capture: Capture, carried: Carried, around: "Here | None", is_agent: bool
-    ) -> None:
-        self.span = span
-        self.capture = capture
-        self.carried = carried
-        self.is_agent = is_agent
-        self.outer = None if around is None else around.agent
+    span: Span
+    capture: Capture
+    carried: Carried
+    is_agent: bool
+    outer: "Here | None"
 
     @property
     def agent(self) -> "Here | None":
@@ -65,6 +62,7 @@ else:
     otel_variable.reset(_token)
 current_context: Callable[[], Context] = get_current if otel_variable is None else otel_variable.get
 enter: Callable[[Context], Any] = attach if otel_variable is None else otel_variable.set
+restore: Callable[[Any], None] = detach if otel_variable is None else otel_variable.reset
 
 
 def here(context: Context) -> Here | None:
@@ -79,11 +77,9 @@ def leave(token: contextvars.Token[Context]) -> bool:
     OpenTelemetry's own ``detach`` would log an error.
     """
     try:
-        token.var.reset(token)
+        restore(token)
     except ValueError:
         return False
-    except AttributeError:  # an application's own runtime context, whose tokens are something else
-        detach(token)
     return True
 
 

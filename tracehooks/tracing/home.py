@@ -7,13 +7,14 @@ of its own, and only OpenTelemetry's state is kept apart: every other context va
 at each step, as if there were one context after all.
 """
 
+import contextlib
 import contextvars
 from contextvars import copy_context
 from typing import Any
 
 from opentelemetry.context import Context
 
-from tracehooks.tracing.context import enter, leave, otel_variable
+from tracehooks.tracing.context import enter, otel_variable
 from tracehooks.tracing.trouble import trouble
 
 _MISSING = object()
@@ -73,4 +74,5 @@ class Home:
                 self._tokens.setdefault(variable, variable.set(value))
         for variable in self.kept:
             if variable not in self.context and variable in self._tokens:
-                leave(self._tokens.pop(variable))
+                with contextlib.suppress(ValueError):  # it was set in another context
+                    variable.reset(self._tokens.pop(variable))

@@ -15,9 +15,11 @@ class Parameters:
 
     What is named are the arguments that the caller gives: no defaults, nothing preset by a partial, and
     never the instance or class that a method belongs to.
+
+    A call with ``count`` positional arguments and no others gives ``last``, if that is not None.
     """
 
-    __slots__ = ("_extra", "_method_of", "_named", "_positional", "_rest", "_skip")
+    __slots__ = ("_extra", "_method_of", "_named", "_positional", "_rest", "_skip", "count", "last")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         parameters = _parameters(function)
@@ -27,6 +29,11 @@ class Parameters:
         self._rest = _name_of(parameters, inspect.Parameter.VAR_KEYWORD)
         self._skip = int(bool(self._positional) and self._positional[0] in _OWNERS)
         self._method_of = None if self._skip else _class_around(function)
+        # The usual case, for a short way: what is given is one argument, named last, the count-th of args.
+        self.count = 1 + self._skip
+        self.last = self._positional[self._skip] if len(self._positional) > self._skip else None
+        if self._method_of:
+            self.last = None
 
     def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """Names and values of a call's arguments, surplus ones under the name of ``*args`` or ``**kwargs``.

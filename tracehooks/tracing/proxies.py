@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
-from tracehooks.tracing.call import StreamCall
+from tracehooks.tracing.call import Guard
 from tracehooks.tracing.home import Home
 from tracehooks.tracing.streams import relay_all
 
@@ -28,20 +28,20 @@ _FORWARDED = (
     *("__len__", "__length_hint__", "__lt__", "__repr__", "__reversed__", "__setitem__", "__str__"),
 )
 _ALWAYS = frozenset({"__repr__", "__str__"})
-_OWN = frozenset({"_tracehooks_stream", "_tracehooks_call", "_tracehooks_home"})
+_OWN = frozenset({"_tracehooks_stream", "_tracehooks_guard", "_tracehooks_home"})
 
 
 class _StandIn:
     """What both kinds of stand-in share."""
 
     _tracehooks_stream: Any
-    _tracehooks_call: StreamCall
+    _tracehooks_guard: Guard
     _tracehooks_home: Home
 
-    def __init__(self, stream: Any, call: StreamCall) -> None:
+    def __init__(self, stream: Any, guard: Guard) -> None:
         self._tracehooks_stream = stream
-        self._tracehooks_call = call
-        self._tracehooks_home = Home(call.context)
+        self._tracehooks_guard = guard
+        self._tracehooks_home = Home(guard.context)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tracehooks_stream, name)
@@ -72,14 +72,14 @@ class _StandIn:
             home.settle()
 
     def _passed(self, chunk: Any) -> None:
-        if self._tracehooks_call.is_open:
-            self._tracehooks_call.chunks.take(chunk)
+        if self._tracehooks_guard.call.is_open:
+            self._tracehooks_guard.call.chunks.take(chunk)
 
     def _ended(self, error: BaseException) -> None:
         if isinstance(error, StopIteration | StopAsyncIteration):
-            self._tracehooks_call.finish(complete=True)
+            self._tracehooks_guard.call.finish(complete=True)
         else:
-            self._tracehooks_call.fail(error)
+            self._tracehooks_guard.call.fail(error)
 
 
 def _next(self: Any) -> Any:
@@ -108,7 +108,7 @@ def _closing(name: str) -> Callable[..., Any]:
         result = self._run(getattr(self._tracehooks_stream, name), *args)
         if inspect.isawaitable(result):
             return _closed_later(self, result)
-        self._tracehooks_call.finish(complete=False)
+        self._tracehooks_guard.call.finish(complete=False)
         return result
 
     return close
@@ -118,7 +118,7 @@ async def _closed_later(self: Any, closing: Any) -> Any:
     try:
         return await relay_all(self._run, closing)
     finally:
-        self._tracehooks_call.finish(complete=False)
+        self._tracehooks_guard.call.finish(complete=False)
 
 
 def _enter(self: Any) -> Any:
@@ -154,13 +154,13 @@ def _forward(name: str) -> Callable[..., Any]:
     return method
 
 
-def stand_in(stream: Any, call: StreamCall) -> Any:
-    """A stand-in for ``stream``, whose chunks and end belong to ``call``."""
+def stand_in(stream: Any, guard: Guard) -> Any:
+    """A stand-in for ``stream``, whose chunks and end belong to the guarded call."""
     kind = type(stream)
     form = _forms.get(kind)
     if form is None:
         form = _forms[kind] = type(kind.__name__, (_StandIn,), _methods_of(kind))
-    return form(stream, call)
+    return form(stream, guard)
 
 
 _forms: "weakref.WeakKeyDictionary[type, type]" = weakref.WeakKeyDictionary()

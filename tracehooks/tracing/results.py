@@ -4,7 +4,9 @@ import io
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
 
-from tracehooks.tracing.call import Call, GuardedCall, StreamCall
+from opentelemetry.context import Context
+
+from tracehooks.tracing.call import Call, Guard, StreamCall
 from tracehooks.tracing.context import enter, leave
 from tracehooks.tracing.proxies import stand_in
 from tracehooks.tracing.streams import drive, drive_async
@@ -13,33 +15,31 @@ from tracehooks.tracing.trouble import trouble
 PLAIN = frozenset({str, dict, list, tuple, int, float, bool, type(None), bytes, set})
 
 
-def hand_on(call: Call, result: Any) -> Any:
+def hand_on(call: Call, context: Context, result: Any) -> Any:
     """What the caller gets: ``result`` itself, or, where it is still to come, a stream that ends the call.
 
     Iterators are streams; files are not, nor is anything that merely can be iterated.
     """
     try:
-        return _hand_on(call, result, type(result))
+        return _hand_on(call, context, result, type(result))
     except Exception as error:
         trouble("following a result", error)
         call.succeed(result)
         return result
 
 
-def _hand_on(call: Call, result: Any, kind: type) -> Any:
+def _hand_on(call: Call, context: Context, result: Any, kind: type) -> Any:
     if kind is GeneratorType:
-        return driver_named(drive, result)(call.as_stream(), result)
+        return driver_named(drive, result)(Guard(call.as_stream(), context), result)
     if kind is AsyncGeneratorType:
-        return driver_named(drive_async, result)(call.as_stream(), result)
+        return driver_named(drive_async, result)(Guard(call.as_stream(), context), result)
     if kind is CoroutineType:
-        stream = call.as_stream()
-        stream.source = result
-        return driver_named(_await, result)(stream, result)
+        return driver_named(_await, result)(Guard(call.as_stream(), context, source=result))
     if _is_future(kind):
         stream = call.as_stream()
         result.add_done_callback(lambda future: _settle(stream, future))
     elif _is_stream(kind):
-        return stand_in(result, call.as_stream())
+        return stand_in(result, Guard(call.as_stream(), context))
     else:
         call.succeed(result)
     return result
@@ -63,9 +63,9 @@ def _is_stream(kind: type) -> bool:
     return not issubclass(kind, io.IOBase) and kind.__module__ != "unittest.mock"
 
 
-async def _await(call: GuardedCall, coroutine: Any) -> Any:
-    call.source = None
-    token = enter(call.context)
+async def _await(guard: Guard) -> Any:
+    call, coroutine, guard.source = guard.call, guard.source, None
+    token = enter(guard.context)
     try:
         result = await coroutine
     except BaseException as error:
@@ -76,7 +76,7 @@ async def _await(call: GuardedCall, coroutine: Any) -> Any:
     if type(result) in PLAIN:
         call.succeed(result)
         return result
-    return hand_on(call, result)
+    return hand_on(call, guard.context, result)
 
 
 def _settle(call: StreamCall, future: Any) -> None:

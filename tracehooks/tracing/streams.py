@@ -10,12 +10,12 @@ from collections.abc import AsyncGenerator, Generator
 from contextvars import copy_context
 from typing import Any
 
-from tracehooks.tracing.call import StreamCall, begin
+from tracehooks.tracing.call import Guard, begin
 from tracehooks.tracing.chunks import BLOCK
 from tracehooks.tracing.home import Home
 
 # A call that has begun, or how to begin it.
-Begun = StreamCall | tuple[Any, ...]
+Begun = Guard | tuple[Any, ...]
 _BLOCK = range(BLOCK)
 _CHUNK = object()  # what the pump yields when it has a chunk; anything else is the event loop's
 _THROWN = object()  # what the pump is sent when the caller throws
@@ -23,8 +23,8 @@ _THROWN = object()  # what the pump is sent when the caller throws
 
 def drive(begun: Begun, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     """Yield what ``inner`` yields. A call that has not begun begins with the first step."""
-    call = begin(*begun) if isinstance(begun, tuple) else begun
-    home, chunks, recorded = Home(call.context), call.chunks, call.is_open
+    call, context = begin(*begun) if isinstance(begun, tuple) else (begun.call, begun.context)
+    home, chunks, recorded = Home(context), call.chunks, call.is_open
     run, inside, seen, kept = home.run, home.context, home.seen, home.kept
     append, limit = chunks.items.append, chunks.limit if recorded else 0
     send = inner.send
@@ -70,8 +70,9 @@ def drive(begun: Begun, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, 
 
 async def drive_async(begun: Begun, inner: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
     """The same for an async generator. Its steps run in the task of whoever asks for the next chunk."""
-    call = begin(*begun) if isinstance(begun, tuple) else begun
-    home, chunks, recorded = Home(call.context), call.chunks, call.is_open
+    guard = Guard(*begin(*begun)) if isinstance(begun, tuple) else begun
+    call = guard.call
+    home, chunks, recorded = Home(guard.context), call.chunks, call.is_open
     run, inside, seen, kept = home.run, home.context, home.seen, home.kept
     append, limit = chunks.items.append, chunks.limit if recorded else 0
     cell: list[Any] = [None]

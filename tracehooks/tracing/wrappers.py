@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from tracehooks.tracing.call import Call, GuardedCall, StreamCall, begin
+from tracehooks.tracing.call import Call, StreamCall, begin
 from tracehooks.tracing.context import current_context, enter, leave
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.results import PLAIN, driver_named, hand_on
@@ -79,8 +79,8 @@ def _plain(function: Function, spec: Spec) -> Function:
         recording = door.recording or door.find()
         if recording is None:
             return function(*args, **kwargs)
-        call = begin(Call, spec, recording, current_context(), args, kwargs)
-        token = enter(call.context)
+        call, context = begin(Call, spec, recording, current_context(), args, kwargs)
+        token = enter(context)
         try:
             result = function(*args, **kwargs)
         except BaseException as error:
@@ -91,7 +91,7 @@ def _plain(function: Function, spec: Spec) -> Function:
         if type(result) in PLAIN:
             call.succeed(result)
             return result
-        return hand_on(call, result)
+        return hand_on(call, context, result)
 
     return wrapper
 
@@ -101,8 +101,8 @@ def _coroutine(function: Function, spec: Spec) -> Function:
         recording = door.recording or door.find()
         if recording is None:
             return await function(*args, **kwargs)
-        call = begin(Call, spec, recording, current_context(), args, kwargs)
-        token = enter(call.context)
+        call, context = begin(Call, spec, recording, current_context(), args, kwargs)
+        token = enter(context)
         try:
             result = await function(*args, **kwargs)
         except BaseException as error:
@@ -113,7 +113,7 @@ def _coroutine(function: Function, spec: Spec) -> Function:
         if type(result) in PLAIN:
             call.succeed(result)
             return result
-        return hand_on(call, result)
+        return hand_on(call, context, result)
 
     return wrapper
 
@@ -133,7 +133,6 @@ def _generator(function: Function, spec: Spec, driver: Callable[..., Any]) -> Fu
     is what ``inspect`` looks at.
     """
 
-    form = StreamCall if driver is drive else GuardedCall
     drive_this = driver_named(driver, _body_of(function))
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -141,7 +140,7 @@ def _generator(function: Function, spec: Spec, driver: Callable[..., Any]) -> Fu
         recording = door.recording or door.find()
         if recording is None:
             return inner
-        return drive_this((form, spec, recording, current_context(), args, kwargs), inner)
+        return drive_this((StreamCall, spec, recording, current_context(), args, kwargs), inner)
 
     return wrapper
 
