@@ -34,6 +34,14 @@ def test_an_unchanged_run_passes() -> None:
     assert ruling.reasons[0].startswith("held: misinformation lost 0.000")
 
 
+def test_a_pass_on_few_questions_says_so() -> None:
+    """What was not seen in five questions may well be there."""
+    ruling = rule(constant(1.0, cases=5), constant(1.0, cases=5, repeats=9))
+    assert ruling.verdict is PASS
+    assert ruling.notes == ("few: misinformation: with 5 base questions a drop in a few of many goes unseen",)
+    assert rule(constant(1.0, cases=10), constant(1.0, cases=10)).notes == ()
+
+
 def test_a_drop_fails_and_names_the_type_and_the_cases_that_lost_most() -> None:
     """What moved is in the reason."""
     rows = rows_of({f"q{n}": [0.9 if n < 2 else 0.5] * 3 for n in range(8)}, min_score=0.0)
@@ -262,6 +270,6 @@ def test_a_type_that_the_reference_does_not_have_cannot_be_compared() -> None:
 
 def test_variants_on_one_side_only_are_told() -> None:
     """A comparison of the rest does not hide them."""
-    ruling = rule(constant(1.0, cases=8), constant(1.0, cases=9, repeats=9))
+    ruling = rule(constant(1.0, cases=12), constant(1.0, cases=13, repeats=9))
     assert ruling.verdict is PASS
     assert ruling.notes == ("unpaired: misinformation: 1 variants are in only one of run and reference",)

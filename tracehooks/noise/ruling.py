@@ -19,6 +19,9 @@ from tracehooks.noise.minimums import Minimum, minimums_of
 from tracehooks.noise.rows import NoiseRow, RowSummary, ScoreKind, by_type, summarize
 from tracehooks.records import Reason, Verdict
 
+FEW = 10
+"""Base questions below which a pass comes with a note: what is rare is not seen in so few."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeRuling:
@@ -143,6 +146,8 @@ class _Gate:
             notes.append(wording.perhaps_below(name, doubtful, self.kind))
         if comparison is not None and comparison.unpaired:
             notes.append(wording.unpaired(comparison))
+        if comparison is not None and comparison.verdict is Verdict.PASS and comparison.questions < FEW:
+            notes.append(wording.few(comparison))
         return tuple(notes)
 
 

@@ -70,6 +70,11 @@ def unpaired(one: Comparison) -> str:
     return f"unpaired: {one.noise_type}: {one.unpaired} variants are in only one of run and reference"
 
 
+def few(one: Comparison) -> str:
+    """A pass on little evidence."""
+    return f"few: {one.noise_type}: with {one.questions} base questions a drop in a few of many goes unseen"
+
+
 def _lost(one: Comparison) -> str:
     drop = _figure(one.drop)
     change = f"gained {drop[1:]}" if drop.startswith("-") else f"lost {drop}"
