@@ -12,7 +12,7 @@ nightly: setup  ## run the demo agent if the store is empty, then the night; end
 	@$(BIN)/tracehooks run nightly --config $(CONFIG)
 
 test: setup  ## all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 setup: $(READY)
 
