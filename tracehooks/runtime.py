@@ -218,7 +218,8 @@ def _open(
 ) -> None:
     before, online_before = _runtime.pipeline, _runtime.online
     pipeline, online = Pipeline(_exporters(settings), keep=belongs_here), Online(settings)
-    pipeline.listen(online.on_span, online.on_start, online.on_other, online.on_refused)
+    hooked = not settings.hooks
+    pipeline.listen(online.on_span, online.on_start, online.on_other, online.on_refused, hooked_only=hooked)
     door.open(
         pipeline,
         provider=provider,
@@ -271,22 +272,19 @@ def _ask(what: str, function: Callable[[float], bool], deadline: float) -> bool:
         return False
 
 
-def _flush_at_exit_from_now_on() -> None:
-    if _runtime.exits_cleanly:
-        return
-    _runtime.exits_cleanly = True
-    atexit.register(_finish)
-    with contextlib.suppress(ImportError):  # a child of multiprocessing leaves without atexit
-        from multiprocessing import util
-
-        util.Finalize(None, _finish, exitpriority=10)
-        util.register_after_fork(_runtime, lambda _: util.Finalize(None, _finish, exitpriority=10))
-
-
 def _finish() -> None:
+    """What is done at each end of the process, for some seconds at most; what is lost is told."""
+    deadline = monotonic() + EXIT_TIMEOUT
     with contextlib.suppress(Exception):
-        flush(EXIT_TIMEOUT)
+        done = _runtime.pipeline is None or _runtime.pipeline.flush(EXIT_TIMEOUT)
+        for participant in list(_runtime.participants):
+            finish = getattr(participant, "finish", participant.flush)
+            done = _ask("finishing", finish, deadline) and done
+        lost = stats()["pending"]
+        if lost and not done:
+            logger.warning("%d spans and scores were not finished in time and are lost", lost)
 
 
+ends = Ends(_finish, EXIT_TIMEOUT)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_runtime.renew_lock)

@@ -77,6 +77,7 @@ class Pipeline:
         self.keep = keep
         self.notes: dict[SpanKey, Note] = {}
         self.listeners: tuple[Listener, ...] = ()
+        self.tells_all = False
         self.starters: tuple[Starter, ...] = ()
         self.others: tuple[Starter, ...] = ()
         self.refusals: tuple[Listener, ...] = ()
@@ -101,12 +102,16 @@ class Pipeline:
         on_start: Starter | None = None,
         on_other: Starter | None = None,
         on_refused: Listener | None = None,
+        *,
+        hooked_only: bool = False,
     ) -> None:
         """Tell ``listener`` of every finished span from now on, ``on_start`` of every one that begins.
 
         ``on_other`` hears of the finished spans that ``keep`` leaves out; ``on_refused``, where there is one,
-        of those that the full queue refused, which then nobody else hears of.
+        of those that the full queue refused, which then nobody else hears of. With ``hooked_only`` it need
+        not be told of spans that no ``@traced(hooks=[...])`` made.
         """
+        self.tells_all = self.tells_all or not hooked_only
         self.listeners = (*self.listeners, listener)
         if on_refused is not None:
             self.refusals = (*self.refusals, on_refused)
@@ -146,7 +151,7 @@ class Pipeline:
         with self._lock:
             self._ended += 1
         taken = not self.exporting.exporters or self.worker.put(span)
-        if self.listeners:
+        if self.tells_all or (self.notes and self.listeners):
             self._tell(span, self.listeners if taken or not self.refusals else self.refusals)
 
     def _tell(self, span: Any, listeners: tuple[Listener, ...]) -> None:
