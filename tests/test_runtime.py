@@ -266,6 +266,8 @@ def test_participants_are_flushed_and_counted() -> None:
     assert tracehooks.stats()["scored"] == 0
     assert tracehooks.shutdown(5)
     assert first.asked == second.asked == ["flush", "shutdown", "flush"]
+    assert tracehooks.stats()["triggered"] == 3, "the last counts stay"
+    tracehooks.init({"store": ""})
     assert tracehooks.stats()["triggered"] == 0
 
 

@@ -2,11 +2,12 @@
 
 Parts that hold work of their own (online scoring, delivery) join with :func:`join`: they are flushed and shut
 down in the order in which they joined, after the spans, within one timeout, and their counts come into
-``stats()``. At interpreter exit everything is flushed, for five seconds at most.
+``stats()``. At the end of the process (see ``tracehooks.ends``) everything is flushed, for five seconds at
+most.
 """
 
-import atexit
 import contextlib
+import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -17,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tracehooks.calls.dialects import is_known
 from tracehooks.calls.span import scope_of
+from tracehooks.ends import Ends
 from tracehooks.errors import ConfigurationError, TracehooksError
-from tracehooks.hooks.online import NO_COUNTS, Online
-from tracehooks.tracing.pipeline import Pipeline, is_ours
+from tracehooks.hooks.online import COMMIT_INTERVAL, NO_COUNTS, Online
+from tracehooks.tracing.pipeline import INTERVAL, Pipeline, is_ours
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.trouble import trouble
 
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 EXPORTERS = "tracehooks.exporters"
 EXIT_TIMEOUT = 5.0
+PROMPT_INTERVAL = 0.05  # seconds that spans and results wait where the process may end without asking us
+
+logger = logging.getLogger("tracehooks")
 
 
 class Participant(Protocol):
@@ -57,7 +62,7 @@ class _Runtime:
         self.mask: Callable[[str], str] | None = None
         self.online: Online | None = None
         self.participants: list[Participant] = []
-        self.exits_cleanly = False
+        self.ended: tuple[Pipeline, list[Participant]] | None = None  # by shutdown, for its last counts
 
     def renew_lock(self) -> None:
         self.lock = threading.RLock()
@@ -108,6 +113,8 @@ def shutdown(timeout: float = 5.0) -> bool:
         door.close()
         _runtime.pipeline = _runtime.settings = _runtime.provider = _runtime.mask = _runtime.online = None
         _runtime.participants.clear()
+        if pipeline is not None:
+            _runtime.ended = pipeline, participants
     done = pipeline is None or pipeline.flush(timeout)
     for participant in participants:
         done = _ask("shutdown", participant.shutdown, deadline) and done
@@ -122,15 +129,19 @@ def stats() -> dict[str, Any]:
     Of spans: ``exported + dropped + pending == ended``. Of scoring hooks, each call counted once a hook:
     ``triggered == sampled_out + dropped + scored + unscored + skipped + pending``. ``dropped`` and
     ``pending`` are the sums of both; ``dropped_spans`` and ``dropped_scores`` (by reason) are the parts.
-    ``troubles`` are our own failures by place.
+    ``troubles`` are our own failures by place. ``by_scorer`` has the counts of hooks for each scorer,
+    ``feedback`` those of attached scores, ``undelivered`` what waits for each sink. ``store`` is the kind of
+    the store: what is in ``memory`` ends with the process. After a shutdown they are its last counts.
     """
-    pipeline = _runtime.pipeline or Pipeline()
+    ended_pipeline, ended = _runtime.ended or (None, [])
+    pipeline = _runtime.pipeline or ended_pipeline or Pipeline()
     recording = door.recording or (door.find() if _runtime.pipeline is not None else None)
     counts: dict[str, Any] = {**pipeline.stats(), "troubles": trouble.counts}
     masking = recording.capture.mask if recording is not None else None
+    counts["store"] = "" if _runtime.settings is None else _runtime.settings.store.partition(":")[0]
     counts["mask_failures"] = 0 if masking is None else masking.failures
     counts.update(NO_COUNTS, pending=counts["pending"], dropped=counts["dropped"])
-    for participant in list(_runtime.participants):
+    for participant in list(_runtime.participants) or ended:
         with contextlib.suppress(Exception):
             counts.update(participant.stats())
     scores_dropped = counts.setdefault("dropped_scores", {})
@@ -217,7 +228,10 @@ def _open(
     set_global: bool,
 ) -> None:
     before, online_before = _runtime.pipeline, _runtime.online
-    pipeline, online = Pipeline(_exporters(settings), keep=belongs_here), Online(settings)
+    ends.watch()
+    interval = PROMPT_INTERVAL if ends.is_abrupt else INTERVAL
+    pipeline = Pipeline(_exporters(settings), keep=belongs_here, interval=interval)
+    online = Online(settings, interval=min(interval, COMMIT_INTERVAL))
     hooked = not settings.hooks
     pipeline.listen(online.on_span, online.on_start, online.on_other, online.on_refused, hooked_only=hooked)
     door.open(
@@ -229,7 +243,7 @@ def _open(
         environment=None if settings.environment == "default" else settings.environment,
         set_global=set_global,
     )
-    _runtime.pipeline, _runtime.settings = pipeline, settings
+    _runtime.pipeline, _runtime.settings, _runtime.ended = pipeline, settings, None
     _runtime.provider, _runtime.mask = provider, mask
     _runtime.online = online
     _runtime.participants.append(online)
@@ -238,7 +252,8 @@ def _open(
     if online_before is not None:
         _runtime.participants.remove(online_before)
         online_before.shutdown(EXIT_TIMEOUT)
-    _flush_at_exit_from_now_on()
+    if ends.is_abrupt:
+        online.warm_up()
 
 
 def _exporters(settings: "Settings") -> "list[SpanExporter]":

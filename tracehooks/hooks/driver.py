@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tracehooks")
 
+DELIVERY_SECONDS = 2.0  # for the sinks at the end of the process
 RESERVE = 0.2  # share of a timeout that scoring leaves to what comes after it
 
 
@@ -37,19 +38,21 @@ class HookDriver:
     Raises ConfigurationError when the settings name a sink that is not there.
     """
 
-    def __init__(self, settings: "Settings", hooks: Sequence[ScoringHook] = ()) -> None:
+    def __init__(
+        self, settings: "Settings", hooks: Sequence[ScoringHook] = (), *, interval: float = 0.2
+    ) -> None:
         self.settings = settings
         self.counts = HookCounts()
         self._hooks = tuple(hooks)
         self._outermost = Outermost(self._is_wanted) if hooks else None
-        self._results = Results(settings)
+        self._results = Results(settings, interval=interval)
         self._attached = AttachedScores(self._results)
         self._begin()
         _drivers.add(self)
 
     def _begin(self) -> None:
         self._lanes = Lanes(self._finish, self.counts.drop)
-        self._is_started = False
+        self._is_started = self._told = False
         self._complained: set[str] = set()
 
     def begin_in_child(self) -> None:
@@ -99,10 +102,34 @@ class HookDriver:
         False when ``timeout`` seconds were not enough, when something was lost since the last flush, and when
         a sink did not take everything.
         """
+        return self._flush(timeout, timeout)
+
+    def finish(self, timeout: float) -> bool:
+        """Flush at the end of the process.
+
+        Sinks get a part of the time only: what they do not take is safe in the store, unless that ends too.
+        """
+        if not self._results.is_in_memory:
+            return self._flush(timeout, DELIVERY_SECONDS)
+        done = self._flush(timeout, timeout)
+        self._tell_what_ends()
+        return done
+
+    def _tell_what_ends(self) -> None:
+        """What of a store in memory no sink has taken is lost; told once."""
+        counts = self.stats()
+        left = sum(counts["undelivered"].values())
+        if not counts["undelivered"]:
+            left = counts["scored"] + counts["feedback"]["stored"]
+        if left and not self._told:
+            self._told = True
+            logger.warning("store: memory: %d scores that no sink has taken end with the process", left)
+
+    def _flush(self, timeout: float, for_sinks: float) -> bool:
         end = monotonic() + timeout
         done = self._lanes.flush((1 - RESERVE) * timeout)
         done = self._attached.flush(max(0.0, end - monotonic())) and done
-        return self._results.flush(max(0.0, end - monotonic())) and done
+        return self._results.flush(max(0.0, end - monotonic()), for_sinks) and done
 
     def close(self, timeout: float) -> bool:
         """Flush within ``timeout`` seconds, then stop. What is left is dropped and counted."""

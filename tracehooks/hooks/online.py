@@ -5,11 +5,14 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tracehooks.tracing.trouble import trouble
+
 if TYPE_CHECKING:
     from tracehooks.hooks.driver import HookDriver
     from tracehooks.settings import Settings
     from tracehooks.tracing.pipeline import FullText
 
+COMMIT_INTERVAL = 0.2  # seconds that a result waits for company
 NO_COUNTS: Mapping[str, Any] = {
     "triggered": 0,
     "sampled_out": 0,
@@ -30,8 +33,9 @@ class Online:
     Raises ConfigurationError when the settings name a scorer or a sink that is not there.
     """
 
-    def __init__(self, settings: "Settings") -> None:
+    def __init__(self, settings: "Settings", *, interval: float = COMMIT_INTERVAL) -> None:
         self._settings = settings
+        self._interval = interval
         self._driver: HookDriver | None = None
         self._renew_lock()
         if hasattr(os, "register_at_fork"):
@@ -50,7 +54,7 @@ class Online:
                 from tracehooks.hooks.driver import HookDriver
                 from tracehooks.hooks.hook import hooks_from
 
-                self._driver = HookDriver(self._settings, hooks_from(self._settings))
+                self._driver = HookDriver(self._settings, hooks_from(self._settings), interval=self._interval)
             return self._driver
 
     @property
@@ -76,6 +80,23 @@ class Online:
     def flush(self, timeout: float) -> bool:
         """Score, store and deliver what is there, within ``timeout`` seconds."""
         return self._driver is None or self._driver.flush(timeout)
+
+    def finish(self, timeout: float) -> bool:
+        """The same at the end of the process, where what is safe in the store need not be waited for."""
+        return self._driver is None or self._driver.finish(timeout)
+
+    def warm_up(self) -> None:
+        """Load and open the store now, in the background, so that the first results are safe soon."""
+        if self._settings.store:
+            threading.Thread(target=self._open_once, name="tracehooks-warming", daemon=True).start()
+
+    def _open_once(self) -> None:
+        from tracehooks.store import open_store
+
+        try:
+            open_store(self._settings.store).close()
+        except Exception as error:
+            trouble("opening the store", error)
 
     def shutdown(self, timeout: float) -> bool:
         """The same, and stop."""

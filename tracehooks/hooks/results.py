@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tracehooks.store import Store
 
 MOST_WAITING = 10_000
-COMMIT_INTERVAL = 0.2  # seconds that a result waits for company
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +39,7 @@ class Results:
 
     _sinks: dict[str, ScoreSink] | None
 
-    def __init__(self, settings: "Settings", *, interval: float = COMMIT_INTERVAL) -> None:
+    def __init__(self, settings: "Settings", *, interval: float) -> None:
         self._settings = settings
         self._worker: BackgroundWorker[Result] = BackgroundWorker(
             "commits", self._commit, max_queue=MOST_WAITING, interval=interval
@@ -88,11 +87,20 @@ class Results:
         """What waits for each sink, as far as it was last looked at."""
         return {name: delivery.left for name, delivery in (self._deliveries or {}).items()}
 
-    def flush(self, timeout: float) -> bool:
-        """Commit and deliver; True only if nothing was lost since the last flush and nothing is left."""
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether what is not delivered ends with the process."""
+        return self._settings.store == "memory"
+
+    def flush(self, timeout: float, for_sinks: float | None = None) -> bool:
+        """Commit and deliver; True only if nothing was lost since the last flush and nothing is left.
+
+        ``for_sinks`` bounds the seconds for all sinks together.
+        """
         end = monotonic() + timeout
         failed, self._failed = self._failed, 0
         done = self._worker.flush(timeout)
+        end = end if for_sinks is None else min(end, monotonic() + for_sinks)
         for delivery in (self._deliveries or {}).values():
             done = delivery.flush(max(0.0, end - monotonic())) and done
         failed, self._failed = failed + self._failed, 0
