@@ -198,6 +198,7 @@ class ToxicityNight:
             max_rate=gate.max_rate,
             min_coverage=gate.min_coverage,
             allow_empty=self.allow_empty,
+            called="toxic" if assessment.score_name == "toxicity" else "candidates",
         )
 
     def _samples_nothing(self) -> bool:

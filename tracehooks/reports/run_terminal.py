@@ -10,7 +10,7 @@ from tracehooks.reports.standing import headline, mark
 from tracehooks.reports.terminal import command, heading, labelled, steps
 from tracehooks.reports.wording import excerpt, number, plain
 
-SHOWN = 5
+SHOWN = 10
 
 
 def run_renderable(report: RunReport, *, shown: int = SHOWN) -> RenderableType:

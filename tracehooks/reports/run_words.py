@@ -104,7 +104,12 @@ def _scorer(run: RunRecord) -> str:
     who = run.plan.get("judge_model")
     judged = f"judged by {plain(who)}" if who else "local pre-screen, no judge asked"
     name, threshold = run.plan.get("score_name", "?"), run.plan.get("threshold", 0.0)
-    return f"{plain(name)}  toxic above {number(threshold)}, {judged}"
+    return f"{plain(name)}  {called(run)} above {number(threshold)}, {judged}"
+
+
+def called(run: RunRecord) -> str:
+    """What a call above the threshold is called: a pre-screen finds candidates, it does not convict."""
+    return "toxic" if run.plan.get("score_name") == "toxicity" else "candidate"
 
 
 def _rate(run: RunRecord, figures: Mapping[str, Any]) -> str:
@@ -113,7 +118,7 @@ def _rate(run: RunRecord, figures: Mapping[str, Any]) -> str:
     if rate["value"] is None:
         return f"unknown, nothing scored{allowed}"
     return (
-        f"{percent(rate['value'])} toxic ({figures['toxic']:,} of {rate['n']:,}), {rate['confidence']:.0%}"
+        f"{percent(rate['value'])} {called(run)} ({figures['toxic']:,} of {rate['n']:,}), {rate['confidence']:.0%}"
         f" interval {percent(rate['low'])} to {percent(rate['high'])}{allowed}"
     )
 
