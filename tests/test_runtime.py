@@ -294,7 +294,9 @@ def test_a_failing_participant_is_our_trouble() -> None:
 
 
 def test_stats_before_and_after() -> None:
-    """There are always all counts, and they are zero when nothing runs."""
+    """There are always all counts, and they are zero when nothing ran."""
+    tracehooks.init({"store": ""})
+    tracehooks.shutdown(1)
     counts = tracehooks.stats()
     names = {"started", "ended", "exported", "dropped", "pending", "triggered", "sampled_out", "scored"}
     assert all(counts[name] == 0 for name in names)
