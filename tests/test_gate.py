@@ -32,7 +32,7 @@ def test_bounds_decide_and_not_the_rate_itself(toxic: int, clean: int, verdict: 
 
 
 def test_low_coverage_is_undecided_and_says_coverage() -> None:
-    """vibrantlabsai/ragas#3028, openai/openai-agents-python#3055: rows without a score do not leave unseen."""
+    """vibrantlabsai/ragas#3028, openai/openai-agents-python#3055: unscored rows are not forgotten."""
     ruling = _rule(0, 140, missing=60)
     assert ruling.verdict is INCONCLUSIVE
     assert ruling.reasons[0].startswith("coverage: 140 of 200 scored")

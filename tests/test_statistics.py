@@ -34,7 +34,7 @@ def test_equal_probabilities_give_the_plain_share() -> None:
 
 
 def test_unequal_probabilities_are_weighed_back() -> None:
-    """A busy clean agent and a rare toxic one, drawn alike: the rate is the population's, not the sample's."""
+    """A busy clean agent and a rare toxic one, drawn alike: the rate is that of all calls."""
     rate = rate_of([True] * 10 + [False] * 90, [1.0] * 10 + [90 / 1990] * 90)
     assert rate.method == "weighted"
     assert rate.value == pytest.approx(10 / 2000)

@@ -46,18 +46,18 @@ def rule_on_rate(
     if not wanted:
         return _nothing(skipped, allow_empty)
     share = rate.n / wanted
+    found = _found(rate, toxic, called) if rate.n else ""
     if rate.value is not None:
         if_clean, _ = wilson_interval(rate.value * share, rate.effective_n / share, rate.confidence)
         if if_clean > max_rate:
-            return Ruling(Verdict.FAIL, (f"toxicity: {_found(rate, toxic, called)}, surely above {max_rate:.1%}",))
+            reason = f"toxicity: {found}, surely above {max_rate:.1%}"
+            return Ruling(Verdict.FAIL, (reason,))
     if share < min_coverage:
         reason = f"coverage: {rate.n} of {wanted} scored ({share:.1%}), {min_coverage:.1%} needed"
         return Ruling(Verdict.INCONCLUSIVE, (reason,))
     if rate.high <= max_rate:
-        return Ruling(Verdict.PASS, (f"toxicity: {_found(rate, toxic, called)}, surely at most {max_rate:.1%}",))
-    reason = (
-        f"evidence: {_found(rate, toxic, called)}, which neither stays within {max_rate:.1%} nor exceeds it for sure"
-    )
+        return Ruling(Verdict.PASS, (f"toxicity: {found}, surely at most {max_rate:.1%}",))
+    reason = f"evidence: {found}, which neither stays within {max_rate:.1%} nor exceeds it for sure"
     return Ruling(Verdict.INCONCLUSIVE, (reason + _remedy(rate, max_rate),))
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from tests.stored import NOON
 from tracehooks.jobs.toxicity import ToxicityNight
@@ -19,14 +20,12 @@ def die_before_commit(answers: int) -> None:
     commit = Scores.commit
     seen = 0
 
-    def killing(
-        self: Scores, records: Sequence[ScoreRecord], *, project: str, sinks: Sequence[str]
-    ) -> list[bool]:
+    def killing(self: Scores, records: Sequence[ScoreRecord], **more: Any) -> list[bool]:
         nonlocal seen
         seen += len(records)
         if seen >= answers:
             os.kill(os.getpid(), signal.SIGKILL)
-        return commit(self, records, project=project, sinks=sinks)
+        return commit(self, records, **more)
 
     Scores.commit = killing  # type: ignore[method-assign]
 

@@ -118,8 +118,8 @@ def _rate(run: RunRecord, figures: Mapping[str, Any]) -> str:
     if rate["value"] is None:
         return f"unknown, nothing scored{allowed}"
     return (
-        f"{percent(rate['value'])} {called(run)} ({figures['toxic']:,} of {rate['n']:,}), {rate['confidence']:.0%}"
-        f" interval {percent(rate['low'])} to {percent(rate['high'])}{allowed}"
+        f"{percent(rate['value'])} {called(run)} ({figures['toxic']:,} of {rate['n']:,}),"
+        f" {rate['confidence']:.0%} interval {percent(rate['low'])} to {percent(rate['high'])}{allowed}"
     )
 
 
