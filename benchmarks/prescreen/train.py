@@ -60,7 +60,11 @@ def cross_validated(vectors: Any, labels: Any, kinds: Any) -> Any:
 def packed(array: Any, kind: str) -> dict[str, Any]:
     """An array as base64 of little-endian ``kind``."""
     data = np.asarray(array, dtype=kind)
-    return {"shape": list(data.shape), "type": kind, "data": base64.b64encode(data.tobytes()).decode("ascii")}
+    return {
+        "shape": list(data.shape),
+        "type": kind,
+        "data": base64.urlsafe_b64encode(data.tobytes()).decode("ascii"),
+    }
 
 
 def weights(model: Any, slope: float, offset: float, threshold: float) -> dict[str, Any]:

@@ -217,7 +217,7 @@ def _head() -> Head:
 def _unpacked(stored: Mapping[str, Any]) -> Any:
     import numpy as np
 
-    flat = np.frombuffer(base64.b64decode(stored["data"]), stored["type"])
+    flat = np.frombuffer(base64.urlsafe_b64decode(stored["data"]), stored["type"])
     return flat.astype(np.float64).reshape(stored["shape"])
 
 
