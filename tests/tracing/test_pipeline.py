@@ -200,21 +200,18 @@ def test_a_shutdown_that_hangs_is_left_behind() -> None:
 def test_only_our_spans_are_kept_unless_told_otherwise() -> None:
     """The application's spans pass by; ``keep`` may let in those of other instrumentations."""
     heard: list[str] = []
-    pipeline = through()
+    pipeline = Pipeline()
     pipeline.listen(lambda span, full, hooks: heard.append(span.name))
-    recording = door.recording
-    assert recording is not None
-    provider = recording.start_span.__self__  # type: ignore[attr-defined]
-    agent()
     other = TracerProvider(shutdown_on_exit=False)
     door.open(pipeline, provider=other)
+    agent()
     other.get_tracer("http").start_span("request").end()
     other.get_tracer("crewai").start_span("crew").end()
     pipeline.keep = lambda span: span.instrumentation_scope.name == "crewai"
     other.get_tracer("http").start_span("request").end()
     other.get_tracer("crewai").start_span("crew").end()
-    assert heard == ["agent", "crew"]
-    assert provider is not None
+    agent()
+    assert heard == ["agent", "crew", "agent"]
 
 
 def test_listeners_hear_of_each_span_with_its_hooks_and_full_text() -> None:
@@ -237,7 +234,6 @@ def test_listeners_hear_of_each_span_with_its_hooks_and_full_text() -> None:
         assert full is not None
         assert full.output == '"' + "a" * 300_000 + '"'
         assert full.input == '{"q":' + full.output + "}"
-    assert pipeline.notes == {}
 
 
 def test_listeners_that_fail_are_our_trouble() -> None:

@@ -174,6 +174,18 @@ def test_switching_provider_mask_and_settings() -> None:
     assert settings.capture.max_bytes == 64
 
 
+def test_calls_that_are_open_while_switching_are_kept(tmp_path: Path) -> None:
+    """What began before a second init is recorded by the one that is there at its end."""
+    tracehooks.init({"store": f"sqlite:///{tmp_path}/one.db"})
+    across = traced(name="across")(lambda: iter("ab"))()
+    next(across)
+    tracehooks.init({"store": f"sqlite:///{tmp_path}/two.db"})
+    assert list(across) == ["b"]
+    assert tracehooks.flush()
+    with open_store(f"sqlite:///{tmp_path}/two.db") as store:
+        assert [call.output for call in store.calls.latest(10, None, None)] == ["ab"]
+
+
 def test_after_shutdown_nothing_is_recorded_and_init_starts_anew() -> None:
     """A provider that was joined stays silent; joined again, it has one processor of ours, not two."""
     memory = MemoryExporter()

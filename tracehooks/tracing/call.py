@@ -2,22 +2,23 @@
 
 from collections.abc import Mapping
 from time import time_ns
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from opentelemetry.context import Context
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode, TraceFlags
 
 from tracehooks.tracing import semconv
-from tracehooks.tracing.capture import MAX_STATUS_CHARS, Recorded
+from tracehooks.tracing.capture import MAX_STATUS_CHARS, Capture, Recorded
 from tracehooks.tracing.carried import NOTHING, Carried
 from tracehooks.tracing.chunks import Chunks
 from tracehooks.tracing.context import CARRIED, HERE, SPAN, Here, current_context
 from tracehooks.tracing.fields import usage
-from tracehooks.tracing.pipeline import FullText, Note
-from tracehooks.tracing.provider import Recording
+from tracehooks.tracing.pipeline import FullText
+from tracehooks.tracing.provider import Recording, door
 from tracehooks.tracing.spec import Spec
 from tracehooks.tracing.trouble import trouble
 
+SAMPLED = TraceFlags.SAMPLED
 # Signals of Python's own protocols: somebody stops, nothing went wrong.
 _SIGNALS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None), list, tuple})
@@ -29,59 +30,65 @@ class Call(Here):
     ``is_open`` is True while there is a span that records and has not ended.
     """
 
-    __slots__ = ("_attributes", "_full_input", "_full_output", "is_open", "pipeline", "spec")
+    __slots__ = ("_attributes", "_full", "is_open", "recording", "spec")
 
     def __init__(
         self, spec: Spec, recording: Recording, span: Span, carried: Carried, outer: Here | None
     ) -> None:
         self.spec = spec
+        self.recording = recording
         self.span = span
         self.carried = carried
         self.outer = outer
-        self.is_agent = spec.is_agent
-        self.capture = recording.capture
-        self.pipeline = recording.pipeline
         self.is_open = span.is_recording()
         self._attributes: dict[str, Any] = {}
-        self._full_input: str | None = None
-        self._full_output: str | None = None
+        self._full: FullText | None = None
+
+    @property
+    def capture(self) -> Capture:
+        """How the call records."""
+        return self.recording.capture
+
+    @property
+    def agent(self) -> Here | None:
+        """The nearest agent: this call, if it is one."""
+        return self if self.spec.is_agent else self.outer
 
     def as_stream(self) -> "StreamCall":
         """The same call, whose result turned out to be a stream. This one is over, without an end."""
-        stream = StreamCall.__new__(StreamCall)
-        for name in (*Here.__slots__, *Call.__slots__):
-            setattr(stream, name, getattr(self, name))
-        stream.chunks = Chunks(self.spec.reduce)
+        stream = StreamCall(self.spec, self.recording, self.span, self.carried, self.outer)
+        stream._attributes, stream._full = self._attributes, self._full
         self.is_open = False
         return stream
 
     def take_input(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Write the arguments out now: the body may change them."""
-        parameters, speaks = self.spec.parameters, self.spec.speaks
-        recorded: Recorded | None = None
+        spec, capture = self.spec, self.recording.capture
+        parameters, recorded = spec.parameters, None
         try:
-            if not kwargs and parameters.last is not None and len(args) == parameters.count:
-                value = args[-1]
-                if type(value) is str:
-                    recorded = self.capture.text_input(parameters.last, value, messages=speaks)
+            if len(args) == parameters.count and not kwargs and type(args[-1]) is str:
+                recorded = capture.text_input(parameters.last, args[-1], messages=spec.speaks)
             if recorded is None:
-                recorded = self.capture.input(parameters.arguments(args, kwargs), messages=speaks)
+                recorded = capture.input(parameters.arguments(args, kwargs), messages=spec.speaks)
         except Exception as error:
             trouble("capturing an input", error)
             return
-        self._attributes[semconv.INPUT] = recorded[0]
-        if recorded[1] is not None:
-            self._attributes[semconv.INPUT_MESSAGES] = recorded[1]
-        self._full_input = recorded[2]
+        value, messages, full = recorded
+        self._attributes[semconv.INPUT] = value
+        if messages is not None:
+            self._attributes[semconv.INPUT_MESSAGES] = messages
+        if full is not None:
+            self._full = FullText(input=full)
 
     def succeed(self, result: Any) -> None:
         """The call has returned ``result``."""
         if not self.is_open:
             return
         end = time_ns()
-        if self.spec.capture_output:
+        spec = self.spec
+        if spec.capture_output:
             try:
-                self._put_output(self.capture.output(result, messages=self.spec.speaks))
+                self.put_output(self.recording.capture.output(result, messages=spec.speaks))
             except Exception as error:
                 trouble("capturing an output", error)
         if type(result) not in _PLAIN:
@@ -108,14 +115,17 @@ class Call(Here):
             if number is not None:
                 self._attributes[name] = number
 
-    def _put_output(self, recorded: Recorded) -> None:
-        self._attributes[semconv.OUTPUT] = recorded[0]
-        if recorded[1] is not None:
-            self._attributes[semconv.OUTPUT_MESSAGES] = recorded[1]
-        self._full_output = recorded[2]
+    def put_output(self, recorded: Recorded) -> None:
+        """Record a result."""
+        value, messages, full = recorded
+        self._attributes[semconv.OUTPUT] = value
+        if messages is not None:
+            self._attributes[semconv.OUTPUT_MESSAGES] = messages
+        if full is not None:
+            self._full = FullText(None if self._full is None else self._full.input, full)
 
     def _put_error(self, error: Exception) -> None:
-        capture, kind = self.capture, type(error)
+        capture, kind = self.recording.capture, type(error)
         name = (
             kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
         )
@@ -140,27 +150,17 @@ class Call(Here):
         self.is_open = False
         span, attributes, self._attributes = self.span, self._attributes, {}
         try:
-            if not span.is_recording():  # the application ended it itself
-                return
-            span.set_attributes(attributes)
+            if span.is_recording():  # else the application ended it itself
+                try:
+                    span.set_attributes(attributes)
+                finally:
+                    span.end(end)
         except Exception as error:
             trouble("ending a span", error)
-        try:
-            if self._full_input or self._full_output or self.spec.hooks:
-                self._end_with_note(end)
-            else:
-                span.end(end)
-        except Exception as error:
-            trouble("ending a span", error)
-
-    def _end_with_note(self, end: int) -> None:
-        if self.pipeline is None:
-            self.span.end(end)
-            return
-        cut = self._full_input is not None or self._full_output is not None
-        full = FullText(self._full_input, self._full_output) if cut else None
-        self._full_input = self._full_output = None
-        self.pipeline.end_with_note(self.span, end, Note(full, self.spec.hooks))
+        pipeline = door.pipeline
+        if pipeline is not None and span.get_span_context().trace_flags & SAMPLED:
+            full, self._full = self._full, None
+            pipeline.take(span, full, self.spec.hooks)
 
 
 class StreamCall(Call):
@@ -198,7 +198,8 @@ class StreamCall(Call):
             self.put_usage(chunks.tokens)
         if spec.capture_output:
             try:
-                self._put_output(chunks.recorded(self.capture, messages=spec.speaks, complete=complete))
+                capture = self.recording.capture
+                self.put_output(chunks.recorded(capture, messages=spec.speaks, complete=complete))
             except Exception as error:
                 trouble("capturing an output", error)
         self.chunks = Chunks()  # the context of a task that the body started may outlive the stream
@@ -247,8 +248,8 @@ def begin(
         carried: Carried = NOTHING
         outer: Here | None = None
         if around or (around := current_context()):
-            carried = cast(Carried, around.get(CARRIED, NOTHING))
-            place = cast("Here | None", around.get(HERE))
+            carried = around.get(CARRIED, NOTHING)  # type: ignore[assignment]
+            place: Here | None = around.get(HERE)  # type: ignore[assignment]
             outer = None if place is None else place.agent
             if carried is not NOTHING or outer is not None:
                 attributes = _surrounded(attributes, spec, recording, carried, outer)

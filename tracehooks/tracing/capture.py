@@ -7,7 +7,7 @@ A value that is too long for its attribute is replaced by a mark that is JSON it
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tracehooks.tracing.encode import CLIP, clean, dumps, encode, head, loads, quote
+from tracehooks.tracing.encode import CLIP, clean, dumps, encode, head, loads
 from tracehooks.tracing.mask import Mask
 from tracehooks.tracing.messages import (
     AGENT_BROKE_OFF,
@@ -80,7 +80,11 @@ class Capture:
 
     def text_input(self, name: str, value: str, *, messages: bool) -> Recorded | None:
         """The input of a call whose one argument is a text, by a shorter way; None if it needs the longer."""
-        if len(value) > self._surely or (quoted := quote(value)) is None:
+        if len(value) > self._surely:
+            return None
+        try:
+            quoted = dumps(value).decode()
+        except TypeError:  # half a surrogate pair
             return None
         text = "{" + (_keys.get(name) or _key(name)) + quoted + "}"
         return text, USER_SAID[0] + quoted + USER_SAID[1] if messages else None, None
@@ -91,10 +95,13 @@ class Capture:
         ``missing`` is how many bytes of the result were lost before. Only a complete one says why it stopped.
         """
         if type(value) is str and not missing and len(value) <= self._surely:
-            quoted = quote(value)
-            if quoted is not None:
-                around = AGENT_SAID if complete else AGENT_BROKE_OFF
-                return quoted, around[0] + quoted + around[1] if messages else None, None
+            try:
+                quoted = dumps(value).decode()
+            except TypeError:
+                pass
+            else:
+                said = AGENT_SAID if complete else AGENT_BROKE_OFF
+                return quoted, said[0] + quoted + said[1] if messages else None, None
         encoded, lost = encode(value, self._allowance)
         if self.mask is not None:
             encoded = self.mask.json(encoded)

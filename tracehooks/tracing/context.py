@@ -30,18 +30,21 @@ SPAN = next(iter(set_span_in_context(INVALID_SPAN, Context())))  # OpenTelemetry
 class Here:
     """Where a traced call runs: its span, and the nearest agent's call around it."""
 
-    __slots__ = ("capture", "carried", "is_agent", "outer", "span")
+    __slots__ = ("carried", "outer", "span")
 
     span: Span
-    capture: Capture
     carried: Carried
-    is_agent: bool
     outer: "Here | None"
+
+    @property
+    def capture(self) -> Capture:
+        """How the call records."""
+        raise NotImplementedError
 
     @property
     def agent(self) -> "Here | None":
         """The nearest agent: this call, if it is one."""
-        return self if self.is_agent else self.outer
+        raise NotImplementedError
 
     def update(self, carried: Carried) -> None:
         """Put ``carried`` on the span, and on those of all agents around it, as far as they are open."""

@@ -42,14 +42,6 @@ def encode(value: Any, allowance: int = CLIP) -> tuple[bytes, int]:
     return _encode_slowly(value, allowance)
 
 
-def quote(text: str) -> str | None:
-    """The JSON of a text; None when it holds half a surrogate pair."""
-    try:
-        return dumps(text).decode()
-    except TypeError:
-        return None
-
-
 def _is_small(value: Any, allowance: int) -> bool:
     """Whether texts and entries stay within the allowance, as far as a quick look at the outermost tells."""
     entries = SEEN

@@ -16,7 +16,7 @@ class Parameters:
     What is named are the arguments that the caller gives: no defaults, nothing preset by a partial, and
     never the instance or class that a method belongs to.
 
-    A call with ``count`` positional arguments and no others gives ``last``, if that is not None.
+    A call with ``count`` positional arguments and no others gives ``last`` alone.
     """
 
     __slots__ = ("_extra", "_method_of", "_named", "_positional", "_rest", "_skip", "count", "last")
@@ -29,11 +29,9 @@ class Parameters:
         self._rest = _name_of(parameters, inspect.Parameter.VAR_KEYWORD)
         self._skip = int(bool(self._positional) and self._positional[0] in _OWNERS)
         self._method_of = None if self._skip else _class_around(function)
-        # The usual case, for a short way: what is given is one argument, named last, the count-th of args.
-        self.count = 1 + self._skip
-        self.last = self._positional[self._skip] if len(self._positional) > self._skip else None
-        if self._method_of:
-            self.last = None
+        # The usual case has a short way: one argument is given, named last, and it is the count-th of args.
+        self.count = 1 + self._skip if len(self._positional) > self._skip and not self._method_of else -1
+        self.last = self._positional[self._skip] if self.count > 0 else ""
 
     def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """Names and values of a call's arguments, surplus ones under the name of ``*args`` or ``**kwargs``.

@@ -42,18 +42,8 @@ class FullText:
         return {**attributes, **{name: text for name, text in whole.items() if text is not None}}
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What goes with a finished span and has no place in its attributes."""
-
-    full: FullText | None
-    hooks: tuple[Any, ...]
-
-
-NO_NOTE = Note(None, ())
 Listener = Callable[[Any, FullText | None, tuple[Any, ...]], object]
 Starter = Callable[[Any], object]
-SpanKey = tuple[int, int]
 
 
 def is_ours(span: Any) -> bool:
@@ -75,7 +65,6 @@ class Pipeline:
         interval: float = INTERVAL,
     ) -> None:
         self.keep = keep
-        self.notes: dict[SpanKey, Note] = {}
         self.listeners: tuple[Listener, ...] = ()
         self.tells_all = False
         self.starters: tuple[Starter, ...] = ()
@@ -132,36 +121,30 @@ class Pipeline:
         with self._lock:
             self._started += 1
 
-    def end_with_note(self, span: Any, end: int, note: Note) -> None:
-        """End ``span`` at ``end`` nanoseconds; its listeners get ``note`` along."""
-        context = span.get_span_context()
-        key = (context.trace_id, context.span_id)
-        self.notes[key] = note
-        try:
-            span.end(end)
-        finally:
-            self.notes.pop(key, None)
+    @property
+    def wants_others(self) -> bool:
+        """Whether anybody wants to know of spans that ``@traced`` did not make."""
+        return bool(self.exporting.exporters or self.tells_all or self.starters or self.others)
 
     def on_end(self, span: Any) -> None:
-        """A span has ended: queue it for the exporters and tell the listeners, if it belongs here."""
-        if not self.keep(span):
+        """A span, anybody's, has ended: take it if it belongs here."""
+        if self.keep(span):
+            self.take(span)
+        else:
             for other in self.others:
                 other(span)
-            return
+
+    def take(self, span: Any, full: FullText | None = None, hooks: tuple[Any, ...] = ()) -> None:
+        """Queue a finished span for the exporters and tell the listeners of it."""
         with self._lock:
             self._ended += 1
         taken = not self.exporting.exporters or self.worker.put(span)
-        if self.tells_all or (self.notes and self.listeners):
-            self._tell(span, self.listeners if taken or not self.refusals else self.refusals)
-
-    def _tell(self, span: Any, listeners: tuple[Listener, ...]) -> None:
-        context = span.context
-        note = self.notes.pop((context.trace_id, context.span_id), NO_NOTE)
-        for listener in listeners:
-            try:
-                listener(span, note.full, note.hooks)
-            except Exception as error:
-                trouble("a listener", error)
+        if self.tells_all or hooks:
+            for listener in self.listeners if taken or not self.refusals else self.refusals:
+                try:
+                    listener(span, full, hooks)
+                except Exception as error:
+                    trouble("a listener", error)
 
     def flush(self, timeout: float) -> bool:
         """Wait until all spans ended so far are exported; False when some were lost or time ran out."""

@@ -1,14 +1,20 @@
-"""The span processor that an application's provider gets: ours to the pipeline, everything else untouched."""
+"""The span processor that an application's provider gets: it hands on what others than ``@traced`` made."""
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.trace import TraceFlags
 
-from tracehooks.tracing.pipeline import Pipeline
+from tracehooks.tracing.pipeline import Pipeline, is_ours
 from tracehooks.tracing.trouble import trouble
+
+SAMPLED = TraceFlags.SAMPLED
 
 
 class TracehooksProcessor(SpanProcessor):
-    """Hands spans to ``pipeline``; idle while that is None.
+    """Hands the spans of others to ``pipeline``, which takes an agent's; idle while that is None.
+
+    The spans of ``@traced`` do not come this way: a call hands its span over itself, with what has no place
+    in the span, and whether or not some processor before this one fails.
 
     A processor cannot be taken off a provider again, so it stays, and a later ``init()`` gives it another
     pipeline. It never raises: the SDK would pass that on to whoever ended the span.
@@ -29,13 +35,13 @@ class TracehooksProcessor(SpanProcessor):
                 trouble("a listener", error)
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Queue it, if it is sampled."""
+        """Hand it on, if it is sampled and not ours."""
         pipeline = self.pipeline
         if pipeline is None:
             return
         try:
             context = span.context
-            if context is not None and context.trace_flags.sampled:
+            if context is not None and context.trace_flags & SAMPLED and not is_ours(span):
                 pipeline.on_end(span)
         except Exception as error:
             trouble("taking a span in", error)

@@ -124,14 +124,15 @@ class Door:
         self.find()
 
     def _join(self, provider: Any) -> Recording:
-        """The recording for a provider that has, or now gets, our processor."""
+        """The recording for a provider that has, or now gets, our processor, if anybody needs it."""
         processor = self._processors.get(provider)
-        if processor is None:
+        if processor is None and self.pipeline is not None and self.pipeline.wants_others:
             from tracehooks.tracing.processor import TracehooksProcessor
 
             processor = self._processors[provider] = TracehooksProcessor()
             provider.add_span_processor(processor)
-        processor.pipeline = self.pipeline
+        if processor is not None:
+            processor.pipeline = self.pipeline
         return self._record(provider, self.pipeline)
 
     def _record(self, provider: Any, pipeline: "Pipeline | None") -> Recording:
