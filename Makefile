@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CONFIG ?= config/demo/tracehooks.yaml
 
-.PHONY: nightly test setup lint types floors wheel check bench clean
+.PHONY: nightly test setup instrumentations lint types floors wheel check bench clean
 
 nightly: setup  ## run the demo agent if the store is empty, then the night; ends in one verdict
 	@$(BIN)/tracehooks demo --if-empty --config $(CONFIG)
@@ -23,6 +23,9 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[local]" --group dev
 	@touch $@
+
+instrumentations: setup  ## an environment for each framework whose real spans the tests read (1.6 GB, in the user's cache)
+	$(BIN)/python tests/instrumentations/environments.py
 
 lint: setup  ## style
 	$(BIN)/ruff check .
