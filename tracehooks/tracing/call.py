@@ -158,7 +158,7 @@ class Call(Here):
         except Exception as error:
             trouble("ending a span", error)
         pipeline = door.pipeline
-        if pipeline is not None and span.get_span_context().trace_flags & SAMPLED:
+        if pipeline is not None and span.context.trace_flags & SAMPLED:  # type: ignore[attr-defined]
             full, self._full = self._full, None
             pipeline.take(span, full, self.spec.hooks)
 
@@ -260,8 +260,10 @@ def begin(
         trouble("starting a span", error)
         return form(spec, recording, INVALID_SPAN, NOTHING, None), around
     if call.is_open:
-        if recording.pipeline is not None:
-            recording.pipeline.count_start()
+        pipeline = recording.pipeline
+        if pipeline is not None:
+            with pipeline.lock:
+                pipeline.started += 1
         if spec.capture_input:
             call.take_input(args, kwargs)
     return call, context

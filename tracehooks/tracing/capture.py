@@ -86,8 +86,8 @@ class Capture:
             quoted = dumps(value).decode()
         except TypeError:  # half a surrogate pair
             return None
-        text = "{" + (_keys.get(name) or _key(name)) + quoted + "}"
-        return text, USER_SAID[0] + quoted + USER_SAID[1] if messages else None, None
+        text = f"{{{_keys.get(name) or _key(name)}{quoted}}}"
+        return text, f"{USER_SAID[0]}{quoted}{USER_SAID[1]}" if messages else None, None
 
     def output(self, value: Any, *, messages: bool, complete: bool = True, missing: int = 0) -> Recorded:
         """The JSON of a result, and its output messages when asked for.
@@ -101,7 +101,7 @@ class Capture:
                 pass
             else:
                 said = AGENT_SAID if complete else AGENT_BROKE_OFF
-                return quoted, said[0] + quoted + said[1] if messages else None, None
+                return quoted, f"{said[0]}{quoted}{said[1]}" if messages else None, None
         encoded, lost = encode(value, self._allowance)
         if self.mask is not None:
             encoded = self.mask.json(encoded)

@@ -53,7 +53,10 @@ def is_ours(span: Any) -> bool:
 
 
 class Pipeline:
-    """Queue, exporters, listeners and counters of one ``init()``."""
+    """Queue, exporters, listeners and counters of one ``init()``.
+
+    Whoever begins a span of ours counts it in ``started``, under the ``lock``.
+    """
 
     def __init__(
         self,
@@ -79,8 +82,8 @@ class Pipeline:
 
     def reset_counts(self) -> None:
         """Begin to count anew, as a forked child must: what its parent ended is not its own."""
-        self._lock = threading.RLock()
-        self._started = 0
+        self.lock = threading.RLock()
+        self.started = 0
         self._ended = 0
         self._noted = 0
         self.exporting.reset_counts()
@@ -116,11 +119,6 @@ class Pipeline:
         self.others = tuple(one for one in self.others if one not in functions)
         self.refusals = tuple(one for one in self.refusals if one not in functions)
 
-    def count_start(self) -> None:
-        """One of our spans begins."""
-        with self._lock:
-            self._started += 1
-
     @property
     def wants_others(self) -> bool:
         """Whether anybody wants to know of spans that ``@traced`` did not make."""
@@ -136,7 +134,7 @@ class Pipeline:
 
     def take(self, span: Any, full: FullText | None = None, hooks: tuple[Any, ...] = ()) -> None:
         """Queue a finished span for the exporters and tell the listeners of it."""
-        with self._lock:
+        with self.lock:
             self._ended += 1
         taken = not self.exporting.exporters or self.worker.put(span)
         if self.tells_all or hooks:
@@ -173,8 +171,8 @@ class Pipeline:
 
     def stats(self) -> dict[str, int]:
         """The counters: ``exported + dropped + pending == ended``."""
-        with self._lock:
-            started, ended = self._started, self._ended
+        with self.lock:
+            started, ended = self.started, self._ended
         dropped = self.dropped
         if not self.exporting.exporters:
             return {"started": started, "ended": ended, "exported": ended, "dropped": 0, "pending": 0}

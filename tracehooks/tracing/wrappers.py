@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from tracehooks.tracing.call import Call, StreamCall, begin
-from tracehooks.tracing.context import current_context, enter, leave
+from tracehooks.tracing.context import current_context, enter, leave, restore
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.results import PLAIN, driver_named, hand_on
 from tracehooks.tracing.spec import Spec
@@ -87,7 +87,10 @@ def _plain(function: Function, spec: Spec) -> Function:
             leave(token)
             call.fail(error)
             raise
-        leave(token)
+        try:  # noqa: SIM105 - written out because suppress() would cost more than all of this
+            restore(token)
+        except ValueError:  # another context is running by now
+            pass
         if type(result) in PLAIN:
             call.succeed(result)
             return result
@@ -109,7 +112,10 @@ def _coroutine(function: Function, spec: Spec) -> Function:
             leave(token)
             call.fail(error)
             raise
-        leave(token)
+        try:  # noqa: SIM105 - written out because suppress() would cost more than all of this
+            restore(token)
+        except ValueError:  # another context is running by now
+            pass
         if type(result) in PLAIN:
             call.succeed(result)
             return result
