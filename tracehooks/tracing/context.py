@@ -9,15 +9,17 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from opentelemetry.context import Context, attach, create_key, detach, get_current
 from opentelemetry.trace import INVALID_SPAN, Span, set_span_in_context
 
-from tracehooks.records import TraceRef
 from tracehooks.tracing.capture import Capture
 from tracehooks.tracing.carried import NOTHING, Carried
 from tracehooks.tracing.trouble import trouble
+
+if TYPE_CHECKING:
+    from tracehooks.records import TraceRef
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,7 +88,7 @@ def leave(token: contextvars.Token[Context]) -> bool:
     return True
 
 
-def current_trace() -> TraceRef | None:
+def current_trace() -> "TraceRef | None":
     """The address of the innermost traced call that is running here.
 
     None outside of every traced call, and where the call is not recorded because its trace was sampled out.
@@ -97,6 +99,8 @@ def current_trace() -> TraceRef | None:
     context = place.span.get_span_context()
     if not (context.is_valid and context.trace_flags.sampled):
         return None
+    from tracehooks.records import TraceRef  # costs as much as everything else here to import
+
     return TraceRef(f"{context.trace_id:032x}", f"{context.span_id:016x}")
 
 

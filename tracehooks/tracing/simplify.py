@@ -7,10 +7,7 @@ ways of showing itself. What has no form is shown as its type: ``<threading.Lock
 from collections import deque
 from collections.abc import Mapping
 from datetime import date, datetime, time
-from decimal import Decimal
 from enum import Enum
-from fractions import Fraction
-from ipaddress import _IPAddressBase
 from itertools import islice
 from pathlib import PurePath
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -21,7 +18,7 @@ MAX_BYTES = 64_000  # of one bytes object, shown as text
 MAX_TEXT = 10_000  # of what an object says about itself
 MAX_ARRAY = 10_000  # elements of one array
 
-_BY_STR = (Decimal, Fraction, PurePath, _IPAddressBase)
+_BY_STR = ("decimal", "fractions", "ipaddress", "uuid")  # modules, which need not be imported for this
 _BY_REPR = (range, slice, complex)
 _BYTES = (bytes, bytearray, memoryview)
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
@@ -60,7 +57,7 @@ def _simplify(value: Any, kind: type) -> Any:
         return list(islice(value, MAX_ITEMS))
     if issubclass(kind, datetime | date | time):
         return value.isoformat()
-    if issubclass(kind, _BY_STR):
+    if issubclass(kind, PurePath) or kind.__module__ in _BY_STR:
         return str(value)
     if issubclass(kind, _BY_REPR):
         return repr(value)
