@@ -97,6 +97,8 @@ def test_a_secret_is_never_shown(tmp_path: Path) -> None:
         ("jobs:\n  toxicity:\n    gate: {max_rate: .nan}", 3, "jobs.toxicity.gate.max_rate"),
         ("jobs: {toxicity: {gate: {max_rate: 1.5}}}", 1, "jobs.toxicity.gate.max_rate"),
         ("jobs: {toxicity: {gate: {max_rate: true}}}", 1, "jobs.toxicity.gate.max_rate"),
+        ("judge: {timeout: 0s}", 1, "judge.timeout"),
+        ("judge: {base_url: notaurl}", 1, "judge.base_url"),
         ("jobs: {toxicity: {sample: {size: -1}}}", 1, "jobs.toxicity.sample.size"),
         ("jobs: {toxicity: {sample: {size: 5, rate: 0.1}}}", 1, "jobs.toxicity.sample"),
         ("jobs: {toxicity: {settle: soon}}", 1, "jobs.toxicity.settle: 'soon' is not a duration"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tracehooks.errors import InvalidScoreError
 
@@ -203,6 +203,9 @@ def checked_value(name: str, value: Any, data_type: DataType = "NUMERIC") -> flo
         if isinstance(value, bool) or (isinstance(value, int | float) and value in (0, 1)):
             return float(value)
         raise InvalidScoreError(f"{name}: a BOOLEAN score takes True, False, 0 or 1, got {value!r}")
+    if data_type not in get_args(DataType):
+        known = ", ".join(get_args(DataType))
+        raise InvalidScoreError(f"{name}: data_type must be one of {known}, got {data_type!r}")
     if not isinstance(value, str) or not value.strip():
         raise InvalidScoreError(f"{name}: a {data_type} score takes a non-empty string, got {value!r}")
     return value

@@ -69,4 +69,4 @@ def _usage(usage: Any) -> Usage:
 
 
 def _tokens(count: Any) -> int | None:
-    return count if isinstance(count, int) and not isinstance(count, bool) else None
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

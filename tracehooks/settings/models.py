@@ -44,11 +44,11 @@ class JudgeSettings(_Section):
     """The model that judges, on any OpenAI-compatible server. Without a model the local pre-screen scores."""
 
     model: str | None = None
-    base_url: str | None = None
+    base_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+")] | None = None
     api_key: SecretStr | None = None
     mask: Literal["secrets", "none"] | tuple[Pattern, ...] = "secrets"
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 16
-    timeout: Duration = timedelta(seconds=30)
+    timeout: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(seconds=30)
     attempts: Annotated[int, Field(ge=1, le=10)] = 3
 
 

@@ -1,0 +1,55 @@
+"""Records: a Score has a value exactly when it is scored, of the type that it says."""
+
+import pytest
+
+from tracehooks.errors import InvalidScoreError
+from tracehooks.records import Score, TraceRef, checked_value, score_id
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, True, "0.4", 10**400, []])
+def test_what_is_no_finite_number_is_no_numeric_score(value: object) -> None:
+    """anvia-hq/anvia#440, microsoft/PyRIT#2703."""
+    with pytest.raises(InvalidScoreError, match="thumbs"):
+        Score.scored("thumbs", value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("value", "stored"), [(True, 1.0), (False, 0.0), (1, 1.0), (0, 0.0)])
+def test_a_boolean_score_is_stored_as_zero_or_one(value: object, stored: float) -> None:
+    """And nothing else is a boolean."""
+    assert checked_value("ok", value, "BOOLEAN") == stored
+    for wrong in (2, 0.5, "yes", None):
+        with pytest.raises(InvalidScoreError):
+            checked_value("ok", wrong, "BOOLEAN")
+
+
+def test_an_unknown_data_type_is_refused_whatever_the_value() -> None:
+    """It names those that there are."""
+    for value in ("x", 1.0, True):
+        with pytest.raises(InvalidScoreError, match="NUMERIC, BOOLEAN"):
+            checked_value("thumbs", value, "BOGUS")  # type: ignore[arg-type]
+
+
+def test_a_score_without_a_value_has_a_reason_and_the_other_way_round() -> None:
+    """No third kind."""
+    with pytest.raises(InvalidScoreError):
+        Score(name="a", status="unscored")  # type: ignore[arg-type]
+    with pytest.raises(InvalidScoreError):
+        Score(name="a", status="scored", value=1.0, reason_code="timeout")  # type: ignore[arg-type]
+    with pytest.raises(InvalidScoreError):
+        Score(name="a", status="unscored", value=1.0, reason_code="timeout")  # type: ignore[arg-type]
+    with pytest.raises(InvalidScoreError):
+        Score.skipped("a", "timeout")
+
+
+@pytest.mark.parametrize(
+    "trace_id", ["", "A" * 32, "a" * 31, "g" * 32, "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa", None]
+)
+def test_a_trace_id_of_another_form_is_refused(trace_id: object) -> None:
+    """32 lower-case hex digits, no dashes."""
+    with pytest.raises(ValueError, match="trace_id"):
+        TraceRef(trace_id, "b" * 16)  # type: ignore[arg-type]
+
+
+def test_the_id_of_a_score_follows_from_its_address_alone() -> None:
+    """The first 32 hex digits of sha256 over project|trace|span|name."""
+    assert score_id("shop", "a" * 32, "b" * 16, "toxicity") == "e27e417d8f6d8037fe645d4a87390d81"
