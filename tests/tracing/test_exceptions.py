@@ -284,6 +284,20 @@ def test_the_observer_never_breaks_the_observed(
     assert "secret" not in caplog.text
 
 
+def test_a_failing_processor_does_not_keep_a_span_from_our_listeners(memory: MemoryExporter) -> None:
+    """Whatever an application's processor does, the call reaches the store and the hooks."""
+    heard: list[str] = []
+    provider = memory.provider()
+    provider.add_span_processor(Broken("end"))
+    tracehooks.init({"store": ""}, tracer_provider=provider)
+    pipeline = tracehooks.runtime.pipeline()
+    assert pipeline is not None
+    pipeline.listen(lambda span, full, hooks: heard.append(recorded(span, "output")))
+    assert traced(lambda: "a")() == "a"
+    assert heard == ["a"]
+    assert tracehooks.stats()["ended"] == 1
+
+
 def test_a_span_that_the_application_ends_itself(
     memory: MemoryExporter, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -297,6 +311,7 @@ def test_a_span_that_the_application_ends_itself(
 
     assert agent() == "a"
     assert len(memory.spans) == 1
+    assert tracehooks.stats()["ended"] == 1
     assert caplog.records == []
 
 

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import inspect
 import pickle
+import sys
 import time
 import types
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -417,6 +418,23 @@ def at_module_level(question: str) -> Iterator[str]:
 def test_decorated_functions_can_be_pickled() -> None:
     """A worker process finds them by name, as any function."""
     assert pickle.loads(pickle.dumps(at_module_level)) is at_module_level
+
+
+@pytest.mark.parametrize("watch", [sys.settrace, sys.setprofile])
+@pytest.mark.parametrize("function", SHAPES)
+def test_debuggers_and_profilers_may_watch(memory: MemoryExporter, function: Any, watch: Any) -> None:
+    """A wrapper that is flagged as a generator function runs under a debugger like any other."""
+
+    def look(*_: Any) -> Any:
+        return look
+
+    before = sys.gettrace() if watch is sys.settrace else sys.getprofile()
+    watch(look)
+    try:
+        assert get(traced(function)("hi")) == "hi!"
+    finally:
+        watch(before)
+    assert recorded(only(memory), "output") == "hi!"
 
 
 def test_a_mock_is_returned_as_it_is(memory: MemoryExporter) -> None:

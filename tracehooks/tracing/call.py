@@ -10,7 +10,6 @@ from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode, TraceF
 from tracehooks.tracing import semconv
 from tracehooks.tracing.capture import MAX_STATUS_CHARS, Capture, Recorded
 from tracehooks.tracing.carried import NOTHING, Carried
-from tracehooks.tracing.chunks import Chunks
 from tracehooks.tracing.context import CARRIED, HERE, SPAN, Here, current_context
 from tracehooks.tracing.fields import usage
 from tracehooks.tracing.pipeline import FullText
@@ -20,7 +19,7 @@ from tracehooks.tracing.trouble import trouble
 
 SAMPLED = TraceFlags.SAMPLED
 # Signals of Python's own protocols: somebody stops, nothing went wrong.
-_SIGNALS = (StopIteration, StopAsyncIteration, GeneratorExit)
+SIGNALS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None), list, tuple})
 
 
@@ -30,7 +29,7 @@ class Call(Here):
     ``is_open`` is True while there is a span that records and has not ended.
     """
 
-    __slots__ = ("_attributes", "_full", "is_open", "recording", "spec")
+    __slots__ = ("attributes", "full", "is_open", "recording", "spec")
 
     def __init__(
         self, spec: Spec, recording: Recording, span: Span, carried: Carried, outer: Here | None
@@ -41,8 +40,8 @@ class Call(Here):
         self.carried = carried
         self.outer = outer
         self.is_open = span.is_recording()
-        self._attributes: dict[str, Any] = {}
-        self._full: FullText | None = None
+        self.attributes: dict[str, Any] = {}
+        self.full: FullText | None = None
 
     @property
     def capture(self) -> Capture:
@@ -53,13 +52,6 @@ class Call(Here):
     def agent(self) -> Here | None:
         """The nearest agent: this call, if it is one."""
         return self if self.spec.is_agent else self.outer
-
-    def as_stream(self) -> "StreamCall":
-        """The same call, whose result turned out to be a stream. This one is over, without an end."""
-        stream = StreamCall(self.spec, self.recording, self.span, self.carried, self.outer)
-        stream._attributes, stream._full = self._attributes, self._full
-        self.is_open = False
-        return stream
 
     def take_input(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Write the arguments out now: the body may change them."""
@@ -74,11 +66,11 @@ class Call(Here):
             trouble("capturing an input", error)
             return
         value, messages, full = recorded
-        self._attributes[semconv.INPUT] = value
+        self.attributes[semconv.INPUT] = value
         if messages is not None:
-            self._attributes[semconv.INPUT_MESSAGES] = messages
+            self.attributes[semconv.INPUT_MESSAGES] = messages
         if full is not None:
-            self._full = FullText(input=full)
+            self.full = FullText(input=full)
 
     def succeed(self, result: Any) -> None:
         """The call has returned ``result``."""
@@ -93,7 +85,7 @@ class Call(Here):
                 trouble("capturing an output", error)
         if type(result) not in _PLAIN:
             self.put_usage(usage(result))
-        self._end(end)
+        self.end(end)
 
     def fail(self, error: BaseException) -> None:
         """The call has raised ``error``, which may be a failure, a signal, or a cancellation."""
@@ -101,28 +93,28 @@ class Call(Here):
             return
         end = time_ns()
         if isinstance(error, self.spec.control_flow) or not isinstance(error, Exception):
-            self._attributes[semconv.COMPLETE] = False
-        elif not isinstance(error, _SIGNALS):
+            self.attributes[semconv.COMPLETE] = False
+        elif not isinstance(error, SIGNALS):
             try:
                 self._put_error(error)
             except Exception as problem:
                 trouble("recording an exception", problem)
-        self._end(end)
+        self.end(end)
 
     def put_usage(self, tokens: tuple[int | None, int | None] | None) -> None:
         """Record the tokens of a reply; what it does not say stays absent."""
         for name, number in zip((semconv.INPUT_TOKENS, semconv.OUTPUT_TOKENS), tokens or (), strict=False):
             if number is not None:
-                self._attributes[name] = number
+                self.attributes[name] = number
 
     def put_output(self, recorded: Recorded) -> None:
         """Record a result."""
         value, messages, full = recorded
-        self._attributes[semconv.OUTPUT] = value
+        self.attributes[semconv.OUTPUT] = value
         if messages is not None:
-            self._attributes[semconv.OUTPUT_MESSAGES] = messages
+            self.attributes[semconv.OUTPUT_MESSAGES] = messages
         if full is not None:
-            self._full = FullText(None if self._full is None else self._full.input, full)
+            self.full = FullText(None if self.full is None else self.full.input, full)
 
     def _put_error(self, error: Exception) -> None:
         capture, kind = self.recording.capture, type(error)
@@ -131,7 +123,7 @@ class Call(Here):
         )
         said = capture.message(error, MAX_STATUS_CHARS)
         self.span.set_status(StatusCode.ERROR, f"{kind.__name__}: {said}" if said else kind.__name__)
-        self._attributes[semconv.ERROR_TYPE] = name
+        self.attributes[semconv.ERROR_TYPE] = name
         message, stack = capture.exception(error)
         self.span.add_event(
             semconv.EXCEPTION_EVENT,
@@ -143,12 +135,12 @@ class Call(Here):
             },
         )
 
-    def _end(self, end: int) -> None:
+    def end(self, end: int) -> None:
         """End the span, at ``end`` nanoseconds. Only the first of several ends counts."""
         if not self.is_open:
             return
         self.is_open = False
-        span, attributes, self._attributes = self.span, self._attributes, {}
+        span, attributes, self.attributes = self.span, self.attributes, {}
         try:
             if span.is_recording():  # else the application ended it itself
                 try:
@@ -157,74 +149,13 @@ class Call(Here):
                     span.end(end)
         except Exception as error:
             trouble("ending a span", error)
+        full, self.full = self.full, None
         pipeline = door.pipeline
-        if pipeline is not None and span.context.trace_flags & SAMPLED:  # type: ignore[attr-defined]
-            full, self._full = self._full, None
-            pipeline.take(span, full, self.spec.hooks)
-
-
-class StreamCall(Call):
-    """The open span of a call that gives its result in chunks."""
-
-    __slots__ = ("chunks",)
-
-    def __init__(
-        self, spec: Spec, recording: Recording, span: Span, carried: Carried, outer: Here | None
-    ) -> None:
-        super().__init__(spec, recording, span, carried, outer)
-        self.chunks = Chunks(spec.reduce)
-
-    def finish(self, *, complete: bool) -> None:
-        """The stream is exhausted, or was left early."""
-        if not self.is_open:
-            return
-        end = time_ns()
-        if not complete:
-            self._attributes[semconv.COMPLETE] = False
-        self._take_chunks(complete)
-        self._end(end)
-
-    def fail(self, error: BaseException) -> None:
-        """The stream has raised; what came before is kept."""
-        if isinstance(error, _SIGNALS):
-            self.finish(complete=False)
-        elif self.is_open:
-            self._take_chunks(complete=False)
-            super().fail(error)
-
-    def _take_chunks(self, complete: bool) -> None:
-        chunks, spec = self.chunks, self.spec
-        if chunks.tokens is not None:
-            self.put_usage(chunks.tokens)
-        if spec.capture_output:
-            try:
-                capture = self.recording.capture
-                self.put_output(chunks.recorded(capture, messages=spec.speaks, complete=complete))
-            except Exception as error:
-                trouble("capturing an output", error)
-        self.chunks = Chunks()  # the context of a task that the body started may outlive the stream
-
-
-class Guard:
-    """Ends a call whose stream vanishes without having been closed: its loop is gone, or it never began.
-
-    Whoever drives the stream holds the only reference. ``source`` is a coroutine that was never awaited.
-    """
-
-    __slots__ = ("call", "context", "source")
-
-    def __init__(self, call: StreamCall, context: Context, source: Any = None) -> None:
-        self.call = call
-        self.context = context
-        self.source = source
-
-    def __del__(self) -> None:
         try:
-            if self.source is not None:
-                self.source.close()
-            self.call.finish(complete=False)
-        except Exception:  # noqa: S110 - at interpreter exit anything may be gone already
-            pass
+            if pipeline is not None and span.context.trace_flags & SAMPLED:  # type: ignore[attr-defined]
+                pipeline.take(span, full, self.spec.hooks)
+        except Exception as error:
+            trouble("taking a span in", error)
 
 
 C = TypeVar("C", bound=Call)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
-from tracehooks.tracing.call import Guard
 from tracehooks.tracing.home import Home
+from tracehooks.tracing.stream_call import Guard
 from tracehooks.tracing.streams import relay_all
 
 _FORWARDED = (

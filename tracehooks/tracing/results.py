@@ -6,9 +6,10 @@ from typing import Any
 
 from opentelemetry.context import Context
 
-from tracehooks.tracing.call import Call, Guard, StreamCall
+from tracehooks.tracing.call import Call
 from tracehooks.tracing.context import enter, leave
 from tracehooks.tracing.proxies import stand_in
+from tracehooks.tracing.stream_call import Guard, StreamCall, as_stream
 from tracehooks.tracing.streams import drive, drive_async
 from tracehooks.tracing.trouble import trouble
 
@@ -30,16 +31,16 @@ def hand_on(call: Call, context: Context, result: Any) -> Any:
 
 def _hand_on(call: Call, context: Context, result: Any, kind: type) -> Any:
     if kind is GeneratorType:
-        return driver_named(drive, result)(Guard(call.as_stream(), context), result)
+        return driver_named(drive, result)(Guard(as_stream(call), context), result)
     if kind is AsyncGeneratorType:
-        return driver_named(drive_async, result)(Guard(call.as_stream(), context), result)
+        return driver_named(drive_async, result)(Guard(as_stream(call), context), result)
     if kind is CoroutineType:
-        return driver_named(_await, result)(Guard(call.as_stream(), context, source=result))
+        return driver_named(_await, result)(Guard(as_stream(call), context, source=result))
     if _is_future(kind):
-        stream = call.as_stream()
+        stream = as_stream(call)
         result.add_done_callback(lambda future: _settle(stream, future))
     elif _is_stream(kind):
-        return stand_in(result, Guard(call.as_stream(), context))
+        return stand_in(result, Guard(as_stream(call), context))
     else:
         call.succeed(result)
     return result

@@ -10,9 +10,10 @@ from collections.abc import AsyncGenerator, Generator
 from contextvars import copy_context
 from typing import Any
 
-from tracehooks.tracing.call import Guard, begin
+from tracehooks.tracing.call import begin
 from tracehooks.tracing.chunks import BLOCK
 from tracehooks.tracing.home import Home
+from tracehooks.tracing.stream_call import Guard
 
 # A call that has begun, or how to begin it.
 Begun = Guard | tuple[Any, ...]

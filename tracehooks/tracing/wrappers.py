@@ -6,11 +6,12 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from tracehooks.tracing.call import Call, StreamCall, begin
+from tracehooks.tracing.call import Call, begin
 from tracehooks.tracing.context import current_context, enter, leave, restore
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.results import PLAIN, driver_named, hand_on
 from tracehooks.tracing.spec import Spec
+from tracehooks.tracing.stream_call import StreamCall
 from tracehooks.tracing.streams import drive, drive_async
 
 Function = Callable[..., Any]
