@@ -44,7 +44,7 @@ def examine(config: str | None, *, network: bool) -> Iterator[Finding]:
         yield Finding("bad", "settings", str(error), "mend it, then run doctor again")
         return
     yield settings_in_use(config)
-    checks: list[Check] = [store, disk, scorer, agents, sinks]
+    checks: list[Check] = [store, disk, source, scorer, hooks, agents, sinks]
     if settings.judge.model:
         checks.append(judge if network else _judge_left_alone)
     for check in checks:
@@ -122,6 +122,28 @@ def agents(settings: Settings) -> Iterator[Finding]:
         problem = _import_problem(path or "")
         remedy = "give it as module:function, and run where the module can be imported"
         yield Finding("bad", key, problem, remedy) if problem else Finding("ok", key, str(path))
+
+
+def hooks(settings: Settings) -> Iterator[Finding]:
+    """Whether the scorers of the hooks are there: ``tracehooks.init()`` stops at one that is not."""
+    from tracehooks.scorers.loading import load_scorer
+
+    for index, hook in enumerate(settings.hooks):
+        try:
+            load_scorer(hook.scorer, settings)
+        except TracehooksError as error:
+            yield Finding("bad", f"hooks[{index}]", str(error))
+        else:
+            yield Finding("ok", f"hooks[{index}]", f"{hook.scorer} on {hook.rate:.0%} of the traces")
+
+
+def source(settings: Settings) -> Iterator[Finding]:
+    """Whether the source of the calls is known."""
+    from tracehooks.scoring.source import known_sources
+
+    if settings.source not in known_sources():
+        remedy = f"known are {', '.join(known_sources())}"
+        yield Finding("bad", "source", f"no source is named {settings.source}", remedy)
 
 
 def sinks(settings: Settings) -> Iterator[Finding]:

@@ -49,5 +49,8 @@ def plan(
     if as_json:
         output.show_json(preview_dict("toxicity", preview))
     else:
-        output.show(preview_renderable(job, preview, hint=config_hint(config)))
+        given = {"--window": window, "--from": start, "--to": end}
+        words = "".join(f" {option} {value}" for option, value in given.items() if value)
+        again = f"{words}{' --rescore' if rescore else ''}{config_hint(config)}"
+        output.show(preview_renderable(job, preview, hint=again))
     return 0

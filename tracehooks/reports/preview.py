@@ -18,7 +18,10 @@ def preview_renderable(job: str, preview: Preview, *, hint: str = "") -> Rendera
     if preview.note:
         found.append(Fact("note", plain(preview.note)))
     found += [Fact("scorer", _scorer(preview)), discovered_fact(Counts.named(preview.counts))]
-    step = Step(f"tracehooks run {job}{hint}", "nothing was written; to do it:")
+    if preview.counts["planned"]:
+        step = Step(f"tracehooks run {job}{hint}", "nothing was written; to do it:")
+    else:
+        step = Step(f"tracehooks plan {job} --window all", "nothing would be scored; over all calls:")
     return Group(heading("PLAN", _sentence(job, preview)), "", labelled(found), *steps("Next", [step]))
 
 

@@ -24,13 +24,17 @@ class LocalSource:
         return self._store.calls.iterate(start, end, self._filters)
 
 
+def known_sources() -> list[str]:
+    """The names that the setting ``source`` may have."""
+    return ["local", *sorted(point.name for point in entry_points(group=GROUP))]
+
+
 def load_source(settings: Settings, store: Store, filters: FilterSettings) -> CallSource:
     """The source that ``settings.source`` names. Raises ConfigurationError for an unknown one."""
     if settings.source == "local":
         return LocalSource(store, filters)
-    known = {point.name: point for point in entry_points(group=GROUP)}
-    if settings.source not in known:
-        names = ", ".join(["local", *sorted(known)])
-        raise ConfigurationError(f"source: no source is named {settings.source!r}; known are {names}")
-    source: CallSource = known[settings.source].load().from_settings(settings, store, filters)
-    return source
+    for point in entry_points(group=GROUP, name=settings.source):
+        source: CallSource = point.load().from_settings(settings, store, filters)
+        return source
+    names = ", ".join(known_sources())
+    raise ConfigurationError(f"source: no source is named {settings.source!r}; known are {names}")
