@@ -49,7 +49,7 @@ async def rounds(
 
     ways: dict[str, One] = {"ours": ours, "theirs": theirs}
     for one in ways.values():  # connections, lazy imports, specialised bytecode
-        await _turn(one, max(items // 4, 2 * concurrency))
+        await _turn(one, max(items // 4, concurrency))
     for number in range(count):
         names = list(ways) if number % 2 == 0 else list(reversed(ways))
         taken = {name: await _turn(ways[name], items) for name in names}
