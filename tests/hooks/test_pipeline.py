@@ -108,7 +108,7 @@ class Slow(MemoryExporter):
 
 
 def test_a_call_whose_span_is_refused_is_not_scored(start: Start, stored: Store) -> None:
-    """langfuse/langfuse#1499, langfuse/langfuse-js#832: exported + dropped == ended, and no score without trace."""
+    """langfuse/langfuse#1499, langfuse/langfuse-js#832: exported + dropped == ended; no score without one."""
     start()
     online = runtime.online()
     slow, seen = Slow(), Seen()
