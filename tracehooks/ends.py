@@ -14,19 +14,26 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from time import monotonic
 from types import FrameType
+
+LEAST = 0.1  # seconds that each call gets
 
 
 class Ends:
-    """Calls ``finish`` once at each end of the process and of its forked children.
+    """Calls ``finish(timeout)`` at the end of the process and of its forked children.
 
-    ``seconds`` is how long SIGTERM may be held up by it.
+    There may be several calls on the way out, because exit handlers of others trace as well; together they
+    get ``seconds``.
     """
 
-    def __init__(self, finish: Callable[[], None], seconds: float) -> None:
-        self._finish = finish
+    def __init__(self, finish: Callable[[float], None], seconds: float) -> None:
+        self._finishing = finish
         self._seconds = seconds
         self._is_watching = False
+        self._left = seconds
+        self._since: float | None = None  # when the call began that is going on; SIGTERM may come in it
+        self._pid = os.getpid()
 
     def watch(self) -> None:
         """From now on. Called again, it takes SIGTERM if it could not before."""
@@ -46,6 +53,19 @@ class Ends:
         """Whether SIGTERM ends the process without asking us: it belongs to the application, or to no one."""
         return signal.getsignal(signal.SIGTERM) != self._on_sigterm
 
+    def _finish(self) -> None:
+        if self._pid != os.getpid():
+            self._pid, self._left, self._since = os.getpid(), self._seconds, None
+        outer, now = self._since, monotonic()
+        self._since = now if outer is None else outer
+        try:
+            self._finishing(max(LEAST, self._left - (now - self._since)))
+        except Exception:  # noqa: S110 - it has told of its own failures, and nothing may keep the exit
+            pass
+        finally:
+            self._left = max(LEAST, self._left - (monotonic() - now))
+            self._since = outer
+
     def _watch_child(self) -> None:
         from multiprocessing import util
 
@@ -59,10 +79,8 @@ class Ends:
                 signal.signal(signal.SIGTERM, self._on_sigterm)
 
     def _on_sigterm(self, number: int, _frame: FrameType | None) -> None:
-        # In a thread of its own: this one may hold, at this very moment, a lock that finishing needs.
-        finishing = threading.Thread(target=self._finish, name="tracehooks-end", daemon=True)
-        with contextlib.suppress(RuntimeError):
-            finishing.start()
-            finishing.join(self._seconds)
+        # On this very thread, which may be in the middle of anything of ours, finishing included: all locks
+        # that it can meet here are reentrant, and another thread would wait for them in vain.
+        self._finish()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

@@ -7,7 +7,6 @@ most.
 """
 
 import contextlib
-import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 EXPORTERS = "tracehooks.exporters"
 EXIT_TIMEOUT = 5.0
 PROMPT_INTERVAL = 0.05  # seconds that spans and results wait where the process may end without asking us
-
-logger = logging.getLogger("tracehooks")
 
 
 class Participant(Protocol):
@@ -287,17 +284,16 @@ def _ask(what: str, function: Callable[[float], bool], deadline: float) -> bool:
         return False
 
 
-def _finish() -> None:
-    """What is done at each end of the process, for some seconds at most; what is lost is told."""
-    deadline = monotonic() + EXIT_TIMEOUT
-    with contextlib.suppress(Exception):
-        done = _runtime.pipeline is None or _runtime.pipeline.flush(EXIT_TIMEOUT)
-        for participant in list(_runtime.participants):
-            finish = getattr(participant, "finish", participant.flush)
-            done = _ask("finishing", finish, deadline) and done
-        lost = stats()["pending"]
-        if lost and not done:
-            logger.warning("%d spans and scores were not finished in time and are lost", lost)
+def _finish(timeout: float) -> None:
+    """What is done at the end of the process; what is lost is told."""
+    deadline = monotonic() + timeout
+    done = _runtime.pipeline is None or _runtime.pipeline.flush(timeout)
+    for participant in list(_runtime.participants):
+        finish = getattr(participant, "finish", participant.flush)
+        done = _ask("finishing", finish, deadline) and done
+    lost = stats()["pending"]
+    if lost and not done:
+        trouble("finishing", f"{lost} spans and scores were not finished in time and are lost")
 
 
 ends = Ends(_finish, EXIT_TIMEOUT)

@@ -100,6 +100,8 @@ class Connections:
                 self._engine = make_engine(self._url)
                 # closes what its owner forgot to close
                 self._finalizer = weakref.finalize(self, Engine.dispose, self._engine)
+                # a database in memory must outlive whatever else is done at the end of the process
+                self._finalizer.atexit = not self._in_memory
             self._in_use += 1
             return self._engine
 

@@ -1,0 +1,34 @@
+"""What every process of the matrix does: one traced call with a hook, and one feedback about it."""
+
+import logging
+import sys
+from typing import Any
+
+import tracehooks
+from tracehooks import ScoringHook, traced
+
+logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="LOG %(message)s")
+
+
+async def length(call: Any) -> float:
+    """The hook's scorer."""
+    return float(len(call.output))
+
+
+def quality(call: Any) -> float:
+    """Another, a plain function, which runs in a thread."""
+    return 1.0
+
+
+@traced(name="agent", hooks=[ScoringHook(length), ScoringHook(quality)])
+def agent(question: str) -> str:
+    """The agent; its user likes it."""
+    tracehooks.attach_score("thumbs", 1.0)
+    return f"answer to {question}"
+
+
+@traced(name="agent", hooks=[ScoringHook(length), ScoringHook(quality)])
+async def async_agent(question: str) -> str:
+    """The same, async."""
+    tracehooks.attach_score("thumbs", 1.0)
+    return f"answer to {question}"

@@ -1,0 +1,97 @@
+"""Running a script to its end, and looking at what was left."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.hooks.counting import ALWAYS
+from tracehooks.store import open_store
+
+ROOT = Path(__file__).parents[2]
+PREAMBLE = (
+    "import asyncio, os, signal, sys, threading, time\nimport tracehooks\nfrom tests.ends.app import *\n"
+)
+NAMES = ("length", "quality", "thumbs")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended. ``seconds`` is from its last printed line, or its start, to its end."""
+
+    code: int
+    seconds: float
+    out: str
+    err: str
+
+    @property
+    def warnings(self) -> list[str]:
+        """What our logger said."""
+        return [line for line in self.err.splitlines() if line.startswith("LOG ")]
+
+
+def url_of(folder: Path) -> str:
+    """The store of the processes that run in ``folder``."""
+    return f"sqlite:///{folder}/ends.db"
+
+
+def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """That of such a process."""
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(("TRACEHOOKS_", "OTEL_"))
+    }
+    paths = [str(ROOT), str(folder / "site"), str(folder)]
+    return {
+        **clean,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "TRACEHOOKS_STORE": url_of(folder),
+        "PYTHONWARNINGS": "ignore::DeprecationWarning",
+        **(more or {}),
+    }
+
+
+def run(
+    folder: Path, body: str, *, kill: signal.Signals | None = None, more: Mapping[str, str] | None = None
+) -> Ended:
+    """Run a script; with ``kill`` it gets that signal when it prints ``ready``."""
+    file = folder / "script.py"
+    file.write_text(PREAMBLE + textwrap.dedent(body))
+    process = subprocess.Popen(
+        [sys.executable, str(file)],
+        cwd=folder,
+        env=environment(folder, more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    begun = time.monotonic()
+    first = process.stdout.readline()
+    if first:
+        begun = time.monotonic()
+    if kill is not None:
+        assert first == "ready\n", process.communicate(timeout=20)
+        process.send_signal(kill)
+    out, err = process.communicate(timeout=60)
+    return Ended(process.returncode, time.monotonic() - begun, first + out, err)
+
+
+def left(folder: Path) -> dict[str, int]:
+    """What the store has: ``calls``, and the scored scores by name; checked to be whole."""
+    with open_store(url_of(folder)) as store:
+        assert store.check() == []
+        scores = store.scores.page(status="scored", limit=10_000)
+        refs = {(call.trace_id, call.span_id) for call in store.calls.iterate(*ALWAYS)}
+        assert {(score.trace_id, score.span_id) for score in scores} <= refs
+        names = {name: sum(score.name == name for score in scores) for name in NAMES}
+        return {"calls": len(refs), **names}
+
+
+def everything(calls: int) -> dict[str, int]:
+    """What there should be after so many calls."""
+    return {"calls": calls, **dict.fromkeys(NAMES, calls)}

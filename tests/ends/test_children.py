@@ -1,0 +1,145 @@
+"""Child processes of every kind: each stores its own, once, and nothing of its parent's."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.ends.processes import everything, left, run
+
+pytestmark = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
+
+WORK = """
+import tracehooks
+from tests.ends.app import agent
+
+def start():
+    tracehooks.init()
+
+def ask(question):
+    return agent(question)
+
+def child(question):
+    tracehooks.init()
+    agent(question)
+"""
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("os._exit(0 if tracehooks.flush(10) else 1)", 0),
+        ("sys.exit(5)", 5),
+        ("os.kill(os.getpid(), 15)", -15),
+    ],
+    ids=["explicit flush", "sys.exit", "SIGTERM"],
+)
+def test_a_fork(tmp_path: Path, end: str, code: int, warm: bool) -> None:
+    """open-telemetry/opentelemetry-python#4215, open-telemetry/opentelemetry-python#1567,
+    open-telemetry/opentelemetry-python#2349: forked with a call not yet flushed; each stores its own."""
+    body = f"""
+    tracehooks.init()
+    if {warm}:
+        agent("before")
+        assert tracehooks.flush(10)
+    agent("parent")
+    child = os.fork()
+    if child == 0:
+        agent("child")
+        assert tracehooks.stats()["ended"] == 1
+        {end}
+    begun = time.monotonic()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert time.monotonic() - begun < 5
+    assert code == {code}, code
+    assert tracehooks.flush(10)
+    """
+    ended = run(tmp_path, body)
+    assert (ended.code, ended.warnings) == (0, []), ended.err
+    assert left(tmp_path) == everything(3 if warm else 2)
+
+
+def test_a_fork_while_other_threads_are_at_work(tmp_path: Path) -> None:
+    """Whatever locks they hold at that moment: the children do not hang, and nothing is lost or doubled."""
+    body = """
+    tracehooks.init()
+    agent("warm")
+    tracehooks.flush(10)
+    stop, done = threading.Event(), []
+
+    def on_and_on():
+        while not stop.is_set():
+            agent("thread")
+            done.append(1)
+            time.sleep(0.002)
+
+    threads = [threading.Thread(target=on_and_on) for _ in range(4)]
+    for thread in threads: thread.start()
+    children = []
+    for _ in range(10):
+        child = os.fork()
+        if child == 0:
+            agent("child")
+            os._exit(0 if tracehooks.flush(20) else 1)
+        children.append(child)
+        time.sleep(0.02)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    stop.set()
+    for thread in threads: thread.join()
+    assert codes == [0] * 10, codes
+    assert tracehooks.flush(30)
+    print(len(done) + 11)
+    """
+    ended = run(tmp_path, body)
+    assert (ended.code, ended.warnings) == (0, []), ended.err
+    assert left(tmp_path) == everything(int(ended.out))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing(tmp_path: Path, method: str) -> None:
+    """open-telemetry/opentelemetry-python#4215: its children leave without exit handlers."""
+    (tmp_path / "work.py").write_text(WORK)
+    body = f"""
+    import multiprocessing, work
+    if __name__ == "__main__":
+        work.child("parent")
+        context = multiprocessing.get_context({method!r})
+        children = [context.Process(target=work.child, args=(str(n),)) for n in range(2)]
+        for child in children: child.start()
+        for child in children: child.join(40)
+        assert [child.exitcode for child in children] == [0, 0]
+    """
+    ended = run(tmp_path, body)
+    assert (ended.code, ended.warnings) == (0, []), ended.err
+    assert left(tmp_path) == everything(3)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_an_executor_of_processes(tmp_path: Path, method: str) -> None:
+    """A decorated function runs in workers."""
+    (tmp_path / "work.py").write_text(WORK)
+    body = f"""
+    import multiprocessing, work
+    from concurrent.futures import ProcessPoolExecutor
+    if __name__ == "__main__":
+        context = multiprocessing.get_context({method!r})
+        with ProcessPoolExecutor(2, mp_context=context, initializer=work.start) as pool:
+            assert list(pool.map(work.ask, "abcd")) == [f"answer to {{q}}" for q in "abcd"]
+    """
+    ended = run(tmp_path, body)
+    assert (ended.code, ended.warnings) == (0, []), ended.err
+    assert left(tmp_path) == everything(4)
+
+
+def test_a_pool_that_is_terminated(tmp_path: Path) -> None:
+    """``multiprocessing.Pool`` ends its workers by SIGTERM."""
+    (tmp_path / "work.py").write_text(WORK)
+    body = """
+    import multiprocessing, work
+    if __name__ == "__main__":
+        with multiprocessing.get_context("fork").Pool(2, initializer=work.start) as pool:
+            pool.map(work.ask, "abcd")
+    """
+    ended = run(tmp_path, body)
+    assert ended.code == 0, ended.err
+    assert left(tmp_path) == everything(4)

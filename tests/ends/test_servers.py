@@ -1,0 +1,77 @@
+"""Web servers with several workers: what each worker was asked is stored when the server is told to stop."""
+
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.ends.listening import closed_port
+from tests.ends.processes import ROOT, environment, everything, left
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+REQUESTS = 6
+
+
+def ask(port: int) -> str:
+    """One request; patient while the server starts."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            with NO_PROXY.open(f"http://127.0.0.1:{port}/", timeout=30) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
+def serve(folder: Path, command: list[str], port: int, *, pause: float = 0.0) -> tuple[int, set[str]]:
+    """Start a server, ask it, stop it. Returns its exit code and the processes that answered."""
+    log = (folder / "server.log").open("w")
+    server = subprocess.Popen(
+        [sys.executable, "-m", *command], cwd=ROOT, env=environment(folder), stdout=log, stderr=log
+    )
+    try:
+        pids = {ask(port) for _ in range(REQUESTS)}
+        time.sleep(pause)
+        server.send_signal(signal.SIGTERM)
+        return server.wait(30), pids
+    finally:
+        server.kill()
+        server.wait()
+        log.close()
+
+
+@pytest.mark.parametrize("worker", ["sync", "gthread", "uvicorn.workers.UvicornWorker"])
+@pytest.mark.parametrize("preload", [[], ["--preload"]], ids=["", "preload"])
+def test_gunicorn(tmp_path: Path, worker: str, preload: list[str]) -> None:
+    """open-telemetry/opentelemetry-python#4215: forked before or after the application was loaded."""
+    port = closed_port()
+    application = "asgi_that_flushes" if "uvicorn" in worker else "wsgi"
+    command = ["gunicorn", f"tests.ends.web_app:{application}", "--workers", "2", "--worker-class", worker]
+    code, pids = serve(tmp_path, [*command, "--bind", f"127.0.0.1:{port}", *preload], port)
+    assert code == 0, (tmp_path / "server.log").read_text()
+    assert pids
+    assert left(tmp_path) == everything(REQUESTS)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_uvicorn(tmp_path: Path, workers: str) -> None:
+    """An application that flushes when it is shut down loses nothing."""
+    port = closed_port()
+    command = ["uvicorn", "tests.ends.web_app:asgi_that_flushes", "--workers", workers, "--port", str(port)]
+    serve(tmp_path, command, port)
+    assert left(tmp_path) == everything(REQUESTS), (tmp_path / "server.log").read_text()
+
+
+def test_uvicorn_without_a_lifespan(tmp_path: Path) -> None:
+    """It dies by the signal, without exit handlers: what was asked a moment before is stored all the same."""
+    port = closed_port()
+    serve(tmp_path, ["uvicorn", "tests.ends.web_app:asgi", "--port", str(port)], port, pause=0.5)
+    assert left(tmp_path) == everything(REQUESTS), (tmp_path / "server.log").read_text()
