@@ -15,6 +15,7 @@ from tracehooks.tracing.encode import clean, dumps, loads
 FAILED = "[mask failed]"  # stands for a text whose mask raised
 HIDDEN = "[masked]"  # stands for a text that is secret only together with its name
 LONG_NUMBER = 10_000  # integers below are no secrets
+PROBE = 256  # characters of a text that are shown together with its name, to see whether that tells a secret
 
 logger = logging.getLogger("tracehooks")
 
@@ -86,7 +87,7 @@ class _Masking:
         if name is None or masked != text:
             return masked
         if not self._by_name:
-            self._named.append(f"{name}: {text}")
+            self._named.append(f"{name}: {text[:PROBE]}")
             return text
         return self._with_name(text, name)
 
