@@ -119,7 +119,11 @@ def test_what_hangs_does_not_hold_the_exit() -> None:
 def test_a_forked_child_has_all_places_free() -> None:
     """Whatever hangs in the parent, and whoever held the lock."""
     threads, release = DaemonThreads(limit=1), threading.Event()
-    threads.start(lambda: None if release.wait(30) else None)
+
+    def hang() -> None:
+        release.wait(30)
+
+    threads.start(hang)
     with threads._lock:
         child = os.fork()
         if child == 0:

@@ -59,6 +59,7 @@ class AttachedScores:
     def begin(self) -> None:
         """Begin anew in a forked child."""
         self._is_urgent = False
+        self._lost = 0  # since the last flush
         self._unknown: dict[Attached, None] = {}
 
     def put(self, attached: Attached) -> bool:
@@ -73,12 +74,15 @@ class AttachedScores:
         return taken
 
     def flush(self, timeout: float) -> bool:
-        """Address all that are there; False when time was short or the trace of one is still unknown."""
+        """Address all that are there.
+
+        False when time was short, when some were lost since the last flush, or a trace is still unknown.
+        """
         self._is_urgent = True
-        try:
-            return self._worker.flush(timeout) and not self._unknown
-        finally:
-            self._is_urgent = False
+        done = self._worker.flush(timeout)
+        self._is_urgent = False
+        lost, self._lost = self._lost, 0
+        return done and not lost and not self._unknown
 
     def close(self, timeout: float) -> bool:
         """The same, and stop. A score whose trace is still unknown is lost."""
@@ -142,5 +146,6 @@ class AttachedScores:
         )
 
     def _lose(self, one: Attached, reason: str) -> None:
+        self._lost += 1
         self._unknown.pop(one, None)
         self.counts.drop(one, reason)
