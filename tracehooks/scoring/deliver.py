@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from tracehooks.errors import ConfigurationError
+from tracehooks.judges.untraced import untraced
 from tracehooks.protocols import Delivery, Receipt, ScoreSink
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Deliverer:
 
 def _receipts(name: str, sink: ScoreSink, deliveries: list[Delivery]) -> list[Receipt]:
     try:
-        receipts = {receipt.id: receipt for receipt in sink.deliver(deliveries)}
+        with untraced():  # what a sink sends is no work of the application's
+            receipts = {receipt.id: receipt for receipt in sink.deliver(deliveries)}
     except Exception as error:
         logger.warning("sink %s failed, %d scores wait: %s", name, len(deliveries), error)
         receipts = {}

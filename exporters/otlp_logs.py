@@ -1,0 +1,69 @@
+"""Our own way to an OTLP endpoint for events and metrics, where the application has none."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from opentelemetry.sdk._logs import LoggerProvider, ReadableLogRecord
+from opentelemetry.sdk._logs.export import (
+    LogRecordExporter,
+    LogRecordExportResult,
+    SimpleLogRecordProcessor,
+)
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+
+from tracehooks.errors import MissingExtraError
+
+MINUTE = 60_000  # milliseconds
+INSTALL = "pip install opentelemetry-exporter-otlp-proto-http"
+
+
+class _Collecting(LogRecordExporter):
+    """Keeps what is emitted until it is sent together."""
+
+    def __init__(self) -> None:
+        self.records: list[ReadableLogRecord] = []
+
+    def export(self, batch: Sequence[ReadableLogRecord]) -> LogRecordExportResult:
+        self.records.extend(batch)
+        return LogRecordExportResult.SUCCESS
+
+    def shutdown(self) -> None:
+        """Nothing to release."""
+
+    def force_flush(self, timeout_millis: int = 10_000) -> bool:
+        """Nothing to wait for."""
+        return True
+
+
+class OtlpOutlet:
+    """A LoggerProvider whose records go out together, and of which one learns whether they arrived."""
+
+    def __init__(self) -> None:
+        self._collected = _Collecting()
+        self.provider: Any = LoggerProvider(shutdown_on_exit=False)
+        self.provider.add_log_record_processor(SimpleLogRecordProcessor(self._collected))
+        self._exporter = _log_exporter()
+
+    def send(self) -> bool:
+        """Send what was emitted; False when it did not arrive."""
+        records, self._collected.records = self._collected.records, []
+        return not records or self._exporter.export(records) is LogRecordExportResult.SUCCESS
+
+
+def own_meters() -> Any:
+    """A MeterProvider that exports over OTLP, each minute and when it is flushed."""
+    try:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    except ImportError:
+        raise MissingExtraError(f"sink otel: sending metrics over OTLP needs: {INSTALL}") from None
+    reader = PeriodicExportingMetricReader(OTLPMetricExporter(), export_interval_millis=MINUTE)
+    return MeterProvider([reader], shutdown_on_exit=False)
+
+
+def _log_exporter() -> LogRecordExporter:
+    try:
+        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+    except ImportError:
+        raise MissingExtraError(f"sink otel: sending events over OTLP needs: {INSTALL}") from None
+    return OTLPLogExporter()
