@@ -22,30 +22,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0 whatever the ratios are: a benchmark informs, it does not gate."""
     options = _parser().parse_args(arguments)
     before = report.machine()
+    effort = QUICK if options.quick else FULL
+    console, tables = Console(), []
     with _progress() as tell:
-        tables = measure(options.parts or PARTS, QUICK if options.quick else FULL, options.peers, tell)
+        for table in measure(options.parts or PARTS, effort, options.peers, tell):
+            tables.append(table)
+            if not (options.json or options.markdown):
+                report.show(table, console)
     if options.json:
         print(json.dumps(report.as_json(tables, before), indent=2))
     elif options.markdown:
         print(report.as_markdown(tables, before), end="")
     else:
-        report.show(tables, before, Console())
+        console.print(report.footnote(before))
     return 0
 
 
-def measure(parts: Sequence[str], effort: Effort, peers: Sequence[str], tell: Told) -> list[Table]:
-    """One table after the other."""
-    tables = []
+def measure(parts: Sequence[str], effort: Effort, peers: Sequence[str], tell: Told) -> Iterator[Table]:
+    """One table after the other, each as soon as it is there."""
     if "decorator" in parts:
-        tables.append(decorator.measure(effort, tell))
-        tables.append(imports.measure(effort, tell))
+        yield decorator.measure(effort, tell)
+        yield imports.measure(effort, tell)
         if peers:
-            tables.append(decorator.measure_peers(effort, tell, peers))
+            yield decorator.measure_peers(effort, tell, peers)
     if "judge" in parts:
-        tables.append(judge.measure(effort, tell))
+        yield judge.measure(effort, tell)
     if "store" in parts:
-        tables.append(store.measure(effort, tell))
-    return tables
+        yield store.measure(effort, tell)
 
 
 def _parser() -> argparse.ArgumentParser:

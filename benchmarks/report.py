@@ -37,18 +37,15 @@ def as_json(tables: Iterable[Table], before: dict[str, Any]) -> dict[str, Any]:
     return {"machine": before, "tables": shown}
 
 
-def show(tables: Iterable[Table], before: dict[str, Any], console: Console) -> None:
-    """Print the tables."""
-    for table in tables:
-        shown = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD)
-        shown.add_column("", overflow="fold", ratio=1)
-        for name in _headings(table)[1:]:
-            shown.add_column(name, justify="right", no_wrap=True)
-        for row in table.rows:
-            shown.add_row(*_cells(row))
-        console.print(shown)
-        console.print()
-    console.print(_footnote(before))
+def show(table: Table, console: Console) -> None:
+    """Print one table."""
+    shown = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD)
+    shown.add_column("", overflow="fold", ratio=1)
+    for name in _headings(table)[1:]:
+        shown.add_column(name, justify="right", no_wrap=True)
+    for row in table.rows:
+        shown.add_row(*_cells(row))
+    console.print(shown)
 
 
 def as_markdown(tables: Iterable[Table], before: dict[str, Any]) -> str:
@@ -58,7 +55,7 @@ def as_markdown(tables: Iterable[Table], before: dict[str, Any]) -> str:
         lines = [_line(_headings(table)), _line(["---"] + ["--:"] * 5)]
         lines += [_line(_cells(row)) for row in table.rows]
         parts.append(f"### {table.title}\n\n" + "\n".join(lines))
-    return "\n\n".join([*parts, _footnote(before)]) + "\n"
+    return "\n\n".join([*parts, footnote(before)]) + "\n"
 
 
 def _headings(table: Table) -> list[str]:
@@ -88,7 +85,8 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _footnote(before: dict[str, Any]) -> str:
+def footnote(before: dict[str, Any]) -> str:
+    """What it was measured on."""
     packages = ", ".join(f"{name} {number}" for name, number in before["packages"].items())
     load = "" if before["load"] is None else f", load {before['load']} at the start"
     return (
