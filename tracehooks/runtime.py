@@ -19,6 +19,7 @@ from tracehooks.calls.dialects import is_known
 from tracehooks.calls.span import scope_of
 from tracehooks.ends import Ends
 from tracehooks.errors import ConfigurationError, TracehooksError
+from tracehooks.forwarding import Forwarding
 from tracehooks.hooks.online import COMMIT_INTERVAL, NO_COUNTS, Online
 from tracehooks.tracing.pipeline import INTERVAL, Pipeline, is_ours
 from tracehooks.tracing.provider import door
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tracehooks.tracing.export import SpanExporter
 
 EXPORTERS = "tracehooks.exporters"
+OTLP_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 EXIT_TIMEOUT = 5.0
 PROMPT_INTERVAL = 0.05  # seconds that spans and results wait where the process may end without asking us
 
@@ -58,6 +60,7 @@ class _Runtime:
         self.provider: TracerProvider | None = None
         self.mask: Callable[[str], str] | None = None
         self.online: Online | None = None
+        self.forwarding: Forwarding | None = None
         self.participants: list[Participant] = []
         self.ended: tuple[Pipeline, list[Participant]] | None = None  # by shutdown, for its last counts
 
@@ -109,6 +112,7 @@ def shutdown(timeout: float = 5.0) -> bool:
         pipeline, participants = _runtime.pipeline, list(_runtime.participants)
         door.close()
         _runtime.pipeline = _runtime.settings = _runtime.provider = _runtime.mask = _runtime.online = None
+        _runtime.forwarding = None
         _runtime.participants.clear()
         if pipeline is not None:
             _runtime.ended = pipeline, participants
@@ -231,6 +235,9 @@ def _open(
     online = Online(settings, interval=min(interval, COMMIT_INTERVAL))
     hooked = not settings.hooks
     pipeline.listen(online.on_span, online.on_start, online.on_other, online.on_refused, hooked_only=hooked)
+    forwarding = _forwarding() if provider is None else None
+    if forwarding is not None:
+        pipeline.listen(forwarding.on_span, on_refused=forwarding.on_span)
     door.open(
         pipeline,
         provider=provider,
@@ -244,6 +251,7 @@ def _open(
     _runtime.provider, _runtime.mask = provider, mask
     _runtime.online = online
     _runtime.participants.append(online)
+    _forward_to(forwarding)
     if before is not None:
         before.close(EXIT_TIMEOUT)
     if online_before is not None:
@@ -265,6 +273,37 @@ def _exporters(settings: "Settings") -> "list[SpanExporter]":
         except (TracehooksError, ImportError, OSError) as error:
             trouble("opening the store", error)
     return []
+
+
+def _forwarding() -> Forwarding | None:
+    """The way to the collector that ``OTEL_*`` names, as everybody's own tracer provider would have it.
+
+    An application's provider has its own exporters, and then nothing is sent twice.
+    """
+    environ = os.environ
+    if (
+        environ.get("OTEL_TRACES_EXPORTER") == "none"
+        or environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    ):
+        return None
+    if not any(environ.get(name) for name in OTLP_ENDPOINTS):
+        return None
+    try:
+        from tracehooks.exporters.otlp import OtlpSpanExporter
+
+        return Forwarding("otlp", OtlpSpanExporter(), lambda: door.is_private)
+    except Exception as error:
+        trouble("setting up OTLP", error)
+        return None
+
+
+def _forward_to(forwarding: Forwarding | None) -> None:
+    before, _runtime.forwarding = _runtime.forwarding, forwarding
+    if before is not None:
+        _runtime.participants.remove(before)
+        before.shutdown(EXIT_TIMEOUT)
+    if forwarding is not None:
+        _runtime.participants.append(forwarding)
 
 
 def _whole_mask(settings: "Settings", mask: Callable[[str], str] | None) -> Callable[[str], str] | None:

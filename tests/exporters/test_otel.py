@@ -1,25 +1,19 @@
 """Scores as OpenTelemetry events on the judged spans, and as metrics."""
 
-import gzip
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
+from tests.exporters.collector import collecting
 from tracehooks.errors import ConfigurationError
 from tracehooks.exporters.otel import BOUNDARIES, OtelSink
 from tracehooks.protocols import Delivery
@@ -159,54 +153,6 @@ def test_with_neither_provider_nor_endpoint_it_is_a_mistake(monkeypatch: pytest.
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigurationError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
         OtelSink()
-
-
-class Collector:
-    """An OTLP endpoint on loopback; ``status`` is what it answers."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.logs: list[Any] = []
-        self.metrics: set[str] = set()
-
-    def take(self, path: str, body: bytes) -> None:
-        if path.endswith("/v1/logs"):
-            request = ExportLogsServiceRequest.FromString(body)
-            for resource in request.resource_logs:
-                for scope in resource.scope_logs:
-                    self.logs.extend(scope.log_records)
-        else:
-            for metric in ExportMetricsServiceRequest.FromString(body).resource_metrics:
-                self.metrics.update(one.name for scope in metric.scope_metrics for one in scope.metrics)
-
-
-@contextmanager
-def collecting() -> Iterator[tuple[Collector, str]]:
-    collector = Collector()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            if self.headers.get("Content-Encoding") == "gzip":
-                body = gzip.decompress(body)
-            if collector.status == 200:
-                collector.take(self.path, body)
-            self.send_response(collector.status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield collector, f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_an_otlp_endpoint_gets_events_and_metrics(monkeypatch: pytest.MonkeyPatch) -> None:

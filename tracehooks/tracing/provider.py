@@ -54,6 +54,14 @@ class Door:
         self._environment: str | None = None
         self._processors: weakref.WeakKeyDictionary[Any, TracehooksProcessor] = weakref.WeakKeyDictionary()
 
+    @property
+    def is_private(self) -> bool:
+        """Whether spans come from a provider of ours, which nobody else gave an exporter."""
+        provider = otel_trace.get_tracer_provider()
+        return self._private is not None and (
+            provider is self._private or isinstance(provider, otel_trace.ProxyTracerProvider)
+        )
+
     def find(self) -> Recording | None:
         """The recording for a call now; None when there is nowhere to record to."""
         provider = otel_trace.get_tracer_provider()
