@@ -18,7 +18,7 @@ MESSAGES = (".messages", "system_instructions")  # what is so named is worth not
 
 
 class OtlpSpanExporter(SpanExporter):
-    """OpenTelemetry's OTLP exporter, configured by ``OTEL_EXPORTER_OTLP_*``, that learns how much it may send.
+MESSAGES = (".messages", "system_instructions")  # so named, a value is worthless when cut
 
     When a request is refused as too large (413), the next one is half as large: long texts are cut, with a
     mark that says so and how long they were, and what is still too much goes in several requests.
