@@ -18,7 +18,7 @@ MESSAGES = (".messages", "system_instructions")  # what is so named is worth not
 
 
 class OtlpSpanExporter(SpanExporter):
-MESSAGES = (".messages", "system_instructions")  # so named, a value is worthless when cut
+    """OpenTelemetry's OTLP exporter, set up by ``OTEL_EXPORTER_OTLP_*``, that learns how much it may send.
 
     When a request is refused as too large (413), the next one is half as large: long texts are cut, with a
     mark that says so and how long they were, and what is still too much goes in several requests.

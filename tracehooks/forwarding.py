@@ -6,6 +6,7 @@ from typing import Any
 from tracehooks.tracing.export import SpanExporter
 from tracehooks.tracing.pipeline import FullText, Pipeline
 
+LEAST = 0.1
 FINISH_SECONDS = 2.0  # at the end of the process: the spans are in the store as well
 
 
@@ -18,6 +19,7 @@ class Forwarding:
     def __init__(self, name: str, exporter: SpanExporter, wanted: Callable[[], bool] = lambda: True) -> None:
         self._name = name
         self._wanted = wanted
+        self._seconds = FINISH_SECONDS
         self._pipeline = Pipeline([exporter], keep=lambda span: True)
 
     def on_span(self, span: Any, _full: FullText | None, _hooks: tuple[Any, ...]) -> None:
@@ -31,7 +33,10 @@ class Forwarding:
 
     def finish(self, timeout: float) -> bool:
         """The same, at the end of the process."""
-        return self._pipeline.flush(min(timeout, FINISH_SECONDS))
+        done = self._pipeline.flush(min(timeout, self._seconds))
+        # there may be several calls on the way out, and a collector that hangs does so in each
+        self._seconds = FINISH_SECONDS if done else LEAST
+        return done
 
     def shutdown(self, timeout: float) -> bool:
         """Export what is left, and stop."""

@@ -2,12 +2,15 @@
 
 import logging
 import sys
+import time
 from typing import Any
 
 import tracehooks
 from tracehooks import ScoringHook, traced
 
 logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="LOG %(message)s")
+
+SLOW = 1.0  # seconds: what must be waited for at the end
 
 
 async def length(call: Any) -> float:
@@ -16,7 +19,8 @@ async def length(call: Any) -> float:
 
 
 def quality(call: Any) -> float:
-    """Another, a plain function, which runs in a thread."""
+    """Another, a plain function, which runs in a thread, and takes its time."""
+    time.sleep(SLOW)
     return 1.0
 
 

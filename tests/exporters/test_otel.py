@@ -191,6 +191,7 @@ def test_hooks_reach_it_by_its_name_in_the_settings(tmp_path: Path) -> None:
     """Scored and unscored alike, in a process that has no provider of its own."""
     with collecting() as (collector, url):
         environment = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_TRACES_EXPORTER": "none"}
+        environment["NO_PROXY"] = "127.0.0.1"
         command = [sys.executable, "-c", WHOLE, f"sqlite:///{tmp_path}/store.db"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr

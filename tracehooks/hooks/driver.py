@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("tracehooks")
 
 DELIVERY_SECONDS = 2.0  # for the sinks at the end of the process
+LEAST = 0.1  # for them once they have not taken everything
 RESERVE = 0.2  # share of a timeout that scoring leaves to what comes after it
 
 
@@ -53,6 +54,7 @@ class HookDriver:
     def _begin(self) -> None:
         self._lanes = Lanes(self._finish, self.counts.drop)
         self._is_started = self._told = False
+        self._for_sinks = DELIVERY_SECONDS
         self._complained: set[str] = set()
 
     def begin_in_child(self) -> None:
@@ -110,7 +112,10 @@ class HookDriver:
         Sinks get a part of the time only: what they do not take is safe in the store, unless that ends too.
         """
         if not self._results.is_in_memory:
-            return self._flush(timeout, DELIVERY_SECONDS)
+            done = self._flush(timeout, self._for_sinks)
+            # there may be several calls on the way out, and a sink that hangs does so in each
+            self._for_sinks = DELIVERY_SECONDS if done else LEAST
+            return done
         done = self._flush(timeout, timeout)
         self._tell_what_ends()
         return done
