@@ -90,7 +90,7 @@ def test_a_fork_while_other_threads_are_at_work(tmp_path: Path) -> None:
     assert tracehooks.flush(30)
     print(len(done) + 11)
     """
-    ended = run(tmp_path, body)
+    ended = run(tmp_path, body, more={"ENDS_SLOW": "0"})
     assert (ended.code, ended.warnings) == (0, []), ended.err
     assert left(tmp_path) == everything(int(ended.out))
 

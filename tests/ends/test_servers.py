@@ -31,11 +31,17 @@ def ask(port: int) -> str:
             time.sleep(0.1)
 
 
-def serve(folder: Path, command: list[str], port: int, *, pause: float = 0.0) -> tuple[int, set[str]]:
+def serve(
+    folder: Path, command: list[str], port: int, *, pause: float = 0.0, slow: float = 1.0
+) -> tuple[int, set[str]]:
     """Start a server, ask it, stop it. Returns its exit code and the processes that answered."""
     log = (folder / "server.log").open("w")
     server = subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=ROOT, env=environment(folder), stdout=log, stderr=log
+        [sys.executable, "-m", *command],
+        cwd=ROOT,
+        env=environment(folder, {"ENDS_SLOW": str(slow)}),
+        stdout=log,
+        stderr=log,
     )
     try:
         pids = {ask(port) for _ in range(REQUESTS)}
@@ -73,5 +79,5 @@ def test_uvicorn(tmp_path: Path, workers: str) -> None:
 def test_uvicorn_without_a_lifespan(tmp_path: Path) -> None:
     """It dies by the signal, without exit handlers: what was asked a moment before is stored all the same."""
     port = closed_port()
-    serve(tmp_path, ["uvicorn", "tests.ends.web_app:asgi", "--port", str(port)], port, pause=0.5)
+    serve(tmp_path, ["uvicorn", "tests.ends.web_app:asgi", "--port", str(port)], port, pause=0.5, slow=0)
     assert left(tmp_path) == everything(REQUESTS), (tmp_path / "server.log").read_text()

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from tracehooks.errors import StoreError, TracehooksError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tracehooks.store import Store
 
 MOST_WAITING = 10_000
+# few results at once, and a pause: whoever needs the interpreter, the agent above all, waits for it meanwhile
+AT_ONCE = 16
+BREATH = 0.001  # seconds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +45,7 @@ class Results:
     def __init__(self, settings: "Settings", *, interval: float) -> None:
         self._settings = settings
         self._worker: BackgroundWorker[Result] = BackgroundWorker(
-            "commits", self._commit, max_queue=MOST_WAITING, interval=interval
+            "commits", self._commit, max_queue=MOST_WAITING, max_batch=AT_ONCE, interval=interval
         )
         self._refuses = False
         self.begin()
@@ -162,6 +165,7 @@ class Results:
             return
         for delivery in deliveries.values():
             delivery.wake()
+        sleep(BREATH)
 
     def _write(self, store: "Store", results: Sequence[Result]) -> None:
         """Commit ``results`` together; one that the database refuses does not take the others along."""
