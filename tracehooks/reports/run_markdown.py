@@ -22,7 +22,7 @@ def run_markdown(report: RunReport) -> str:
     lines += [f"| {escaped(fact.label)} | {escaped(fact.text)} |" for fact in facts(report)]
     if report.worst:
         lines += ["", "### Worst calls", "", *_worst_table(report.worst)]
-    steps = next_steps(report)
+    steps = [step for step in next_steps(report) if "--markdown" not in step.command]
     if steps:
         lines += ["", "### Next", "", *(f"- {_step(step.command, step.purpose)}" for step in steps)]
     return "\n".join(lines) + "\n"

@@ -75,7 +75,8 @@ class PrescreenScorer:
         worst = passages[odds.index(value)]
         candidate = value > self.threshold
         looks = "Looks hostile" if candidate else "Looks clean"
-        quoted = f': "{_short(worst)}"' if candidate else ""
+        # the whole answer stands beside the score already: only a part of it says more
+        quoted = f', most of all "{_short(worst)}"' if candidate and len(passages) > 1 else ""
         metadata = {
             "scorer_version": self.version,
             "unrounded": value,
@@ -86,7 +87,7 @@ class PrescreenScorer:
             "truncated": call.truncated,
         }
         comment = (
-            f"{looks} ({value:.2f}, threshold {self.threshold:.2f}){quoted}. "
+            f"{looks} ({value:.3f}, candidates are above {self.threshold:g}){quoted}. "
             "A pre-screen finds candidates; it does not convict."
         )
         return Score.scored(self.name, round(value, 4), comment=comment, metadata=metadata)
