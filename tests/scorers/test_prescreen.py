@@ -55,10 +55,19 @@ def test_a_hostile_answer_is_a_candidate_and_a_polite_one_is_not() -> None:
     assert isinstance(polite.value, float)
     assert rude.value > scorer.threshold > polite.value
     assert rude.comment.startswith("Looks hostile")
-    assert RUDE[:40] in rude.comment
     assert "does not convict" in rude.comment
     assert polite.comment.startswith("Looks clean")
     assert rude.name == "toxicity_prescreen"
+
+
+def test_the_comment_names_the_part_of_an_answer_that_decided() -> None:
+    """A whole answer is not quoted again: it stands beside its score."""
+    scorer = PrescreenScorer()
+    long = f"{POLITE * 12} {RUDE} {POLITE * 12}"
+    assert "most of all" not in scorer.run_sync(output=RUDE).comment
+    score = scorer.run_sync(output=long)
+    assert score.metadata["band"] == "candidate"
+    assert "most of all" in score.comment
 
 
 def test_only_the_response_is_looked_at() -> None:
