@@ -24,7 +24,8 @@ class OtlpSpanExporter(SpanExporter):
     mark that says so and how long they were, and what is still too much goes in several requests.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, only_private: bool = False, **options: Any) -> None:
+        self.only_private = only_private  # see tracehooks.forwarding
         self.largest = LARGEST
         self._status: int | None = None
         session = requests.Session()

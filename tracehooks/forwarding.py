@@ -1,48 +1,106 @@
-"""Spans to one exporter more, on a queue of its own: a collector that is down holds up nothing else."""
+"""Spans to further backends beside the store, each on a queue of its own: one that is down holds up no other.
+
+A package offers exporters through an entry point of the group ``tracehooks.span_exporters``: a function
+``(settings) -> {name: exporter}``, empty where the settings and the environment ask for none. An exporter is
+OpenTelemetry's own; it gets the spans that the store gets, on a background thread. One that has
+``only_private = True`` gets none of an application's own tracer provider, which has exporters of its own.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from importlib.metadata import entry_points
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
+from tracehooks.errors import ConfigurationError
 from tracehooks.tracing.export import SpanExporter
 from tracehooks.tracing.pipeline import FullText, Pipeline
+from tracehooks.tracing.provider import door
+from tracehooks.tracing.trouble import trouble
 
+if TYPE_CHECKING:
+    from tracehooks.settings import Settings
+
+GROUP = "tracehooks.span_exporters"
 LEAST = 0.1
 FINISH_SECONDS = 2.0  # at the end of the process: the spans are in the store as well
 
 
 class Forwarding:
-    """Takes part in the running product: the pipeline tells :meth:`on_span`.
+    """Takes part in the running product: the pipeline tells :meth:`on_span`."""
 
-    ``wanted()`` says whether a span that ends now goes there.
-    """
-
-    def __init__(self, name: str, exporter: SpanExporter, wanted: Callable[[], bool] = lambda: True) -> None:
-        self._name = name
-        self._wanted = wanted
+    def __init__(self, exporters: Mapping[str, SpanExporter]) -> None:
+        self._pipelines = {name: Pipeline([exporter]) for name, exporter in exporters.items()}
+        private = {name for name, exporter in exporters.items() if is_only_private(exporter)}
+        self._everywhere = [one for name, one in self._pipelines.items() if name not in private]
+        self._private = [one for name, one in self._pipelines.items() if name in private]
         self._seconds = FINISH_SECONDS
-        self._pipeline = Pipeline([exporter], keep=lambda span: True)
+        self._lost = 0
 
     def on_span(self, span: Any, _full: FullText | None, _hooks: tuple[Any, ...]) -> None:
         """A span has ended, whatever its other queues did with it."""
-        if self._wanted():
-            self._pipeline.on_end(span)
+        for pipeline in self._everywhere:
+            pipeline.take(span)
+        if self._private and door.is_private:
+            for pipeline in self._private:
+                pipeline.take(span)
+
+    def hurry(self) -> None:
+        """Let all exporters begin with what is there, and wait for none."""
+        for pipeline in self._pipelines.values():
+            pipeline.flush(0)
 
     def flush(self, timeout: float) -> bool:
-        """Wait until all spans are exported; False when some were lost or time ran out."""
-        return self._pipeline.flush(timeout)
+        """Wait until all are exported; False when time ran out or some were lost since the last flush."""
+        return self._each(timeout, Pipeline.flush)
 
     def finish(self, timeout: float) -> bool:
         """The same, at the end of the process."""
-        done = self._pipeline.flush(min(timeout, self._seconds))
+        done = self.flush(min(timeout, self._seconds))
         # there may be several calls on the way out, and a collector that hangs does so in each
         self._seconds = FINISH_SECONDS if done else LEAST
         return done
 
     def shutdown(self, timeout: float) -> bool:
         """Export what is left, and stop."""
-        return self._pipeline.close(timeout)
+        return self._each(timeout, Pipeline.close)
 
     def stats(self) -> Mapping[str, Any]:
-        """Its counts, under its name."""
-        counts = self._pipeline.stats()
-        return {self._name: {key: counts[key] for key in ("ended", "exported", "dropped", "pending")}}
+        """The counts of each exporter, by its name."""
+        return {"forwarded": {name: _counts(pipeline) for name, pipeline in self._pipelines.items()}}
+
+    def _each(self, timeout: float, function: Callable[[Pipeline, float], bool]) -> bool:
+        """Call ``function`` for each; all have begun before the first is waited for."""
+        end = monotonic() + timeout
+        self.hurry()
+        pipelines = self._pipelines.values()
+        done = [function(pipeline, max(0.0, end - monotonic())) for pipeline in pipelines]
+        before, self._lost = self._lost, sum(pipeline.dropped for pipeline in pipelines)
+        return all(done) and self._lost == before
+
+
+def forwarding(settings: "Settings", *, private: bool) -> Forwarding | None:
+    """To all exporters that the installed packages offer; None when there are none.
+
+    ``private`` False: the provider is the application's. Raises ConfigurationError for wrong settings; what
+    else an exporter fails with when it is made is told, and the others are there.
+    """
+    exporters: dict[str, SpanExporter] = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            exporters.update(entry.load()(settings))
+        except ConfigurationError:
+            raise
+        except Exception as error:
+            trouble(f"setting up the span exporter {entry.name}", error)
+    wanted = {name: one for name, one in exporters.items() if private or not is_only_private(one)}
+    return Forwarding(wanted) if wanted else None
+
+
+def is_only_private(exporter: SpanExporter) -> bool:
+    """Whether it wants the spans of our own private provider only."""
+    return bool(getattr(exporter, "only_private", False))
+
+
+def _counts(pipeline: Pipeline) -> dict[str, int]:
+    counts = pipeline.stats()
+    return {key: counts[key] for key in ("ended", "exported", "dropped", "pending")}

@@ -19,7 +19,7 @@ from tracehooks.calls.dialects import is_known
 from tracehooks.calls.span import scope_of
 from tracehooks.ends import Ends
 from tracehooks.errors import ConfigurationError, TracehooksError
-from tracehooks.forwarding import Forwarding
+from tracehooks.forwarding import Forwarding, forwarding
 from tracehooks.hooks.online import COMMIT_INTERVAL, NO_COUNTS, Online
 from tracehooks.tracing.pipeline import INTERVAL, Pipeline, is_ours
 from tracehooks.tracing.provider import door
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tracehooks.tracing.export import SpanExporter
 
 EXPORTERS = "tracehooks.exporters"
-OTLP_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 EXIT_TIMEOUT = 5.0
 PROMPT_INTERVAL = 0.05  # seconds that spans and results wait where the process may end without asking us
 
@@ -131,7 +130,8 @@ def stats() -> dict[str, Any]:
     ``triggered == sampled_out + dropped + scored + unscored + skipped + pending``. ``dropped`` and
     ``pending`` are the sums of both; ``dropped_spans`` and ``dropped_scores`` (by reason) are the parts.
     ``troubles`` are our own failures by place. ``by_scorer`` has the counts of hooks for each scorer,
-    ``feedback`` those of attached scores, ``undelivered`` what waits for each sink. ``store`` is the kind of
+    ``feedback`` those of attached scores, ``undelivered`` what waits for each sink, ``forwarded`` those of
+    the spans for each backend beside the store. ``store`` is the kind of
     the store: what is in ``memory`` ends with the process. After a shutdown they are its last counts.
     """
     ended_pipeline, ended = _runtime.ended or (None, [])
@@ -235,9 +235,9 @@ def _open(
     online = Online(settings, interval=min(interval, COMMIT_INTERVAL))
     hooked = not settings.hooks
     pipeline.listen(online.on_span, online.on_start, online.on_other, online.on_refused, hooked_only=hooked)
-    forwarding = _forwarding() if provider is None else None
-    if forwarding is not None:
-        pipeline.listen(forwarding.on_span, on_refused=forwarding.on_span)
+    further = forwarding(settings, private=provider is None)
+    if further is not None:
+        pipeline.listen(further.on_span, on_refused=further.on_span)
     door.open(
         pipeline,
         provider=provider,
@@ -251,7 +251,7 @@ def _open(
     _runtime.provider, _runtime.mask = provider, mask
     _runtime.online = online
     _runtime.participants.append(online)
-    _forward_to(forwarding)
+    _forward_to(further)
     if before is not None:
         before.close(EXIT_TIMEOUT)
     if online_before is not None:
@@ -275,35 +275,13 @@ def _exporters(settings: "Settings") -> "list[SpanExporter]":
     return []
 
 
-def _forwarding() -> Forwarding | None:
-    """The way to the collector that ``OTEL_*`` names, as everybody's own tracer provider would have it.
-
-    An application's provider has its own exporters, and then nothing is sent twice.
-    """
-    environ = os.environ
-    if (
-        environ.get("OTEL_TRACES_EXPORTER") == "none"
-        or environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
-    ):
-        return None
-    if not any(environ.get(name) for name in OTLP_ENDPOINTS):
-        return None
-    try:
-        from tracehooks.exporters.otlp import OtlpSpanExporter
-
-        return Forwarding("otlp", OtlpSpanExporter(), lambda: door.is_private)
-    except Exception as error:
-        trouble("setting up OTLP", error)
-        return None
-
-
-def _forward_to(forwarding: Forwarding | None) -> None:
-    before, _runtime.forwarding = _runtime.forwarding, forwarding
+def _forward_to(further: Forwarding | None) -> None:
+    before, _runtime.forwarding = _runtime.forwarding, further
     if before is not None:
         _runtime.participants.remove(before)
         before.shutdown(EXIT_TIMEOUT)
-    if forwarding is not None:
-        _runtime.participants.append(forwarding)
+    if further is not None:
+        _runtime.participants.append(further)
 
 
 def _whole_mask(settings: "Settings", mask: Callable[[str], str] | None) -> Callable[[str], str] | None:
@@ -326,6 +304,8 @@ def _ask(what: str, function: Callable[[float], bool], deadline: float) -> bool:
 def _finish(timeout: float) -> None:
     """What is done at the end of the process; what is lost is told."""
     deadline = monotonic() + timeout
+    if _runtime.forwarding is not None:
+        _runtime.forwarding.hurry()
     done = _runtime.pipeline is None or _runtime.pipeline.flush(timeout)
     for participant in list(_runtime.participants):
         finish = getattr(participant, "finish", participant.flush)

@@ -119,7 +119,7 @@ def test_the_endpoint_of_the_environment_gets_the_spans_too(
         agent(length)
     assert tracehooks.flush(20)
     counts = tracehooks.stats()
-    assert counts["otlp"] == {"ended": 5, "exported": 5, "dropped": 0, "pending": 0}
+    assert counts["forwarded"]["otlp"] == {"ended": 5, "exported": 5, "dropped": 0, "pending": 0}
     assert (counts["exported"], len(endpoint.spans)) == (5, 5)
 
 
