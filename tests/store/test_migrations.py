@@ -17,11 +17,25 @@ from tracehooks.store.items import ITEMS
 from tracehooks.store.losses import LOSSES
 from tracehooks.store.migrations import STEPS, VERSIONS, Step, migrate
 from tracehooks.store.outbox import OUTBOX
+from tracehooks.store.references import REFERENCES
 from tracehooks.store.runs import RUNS
 from tracehooks.store.score_table import HISTORY, SCORES
 from tracehooks.store.spans import RESOURCES, SPANS
 
-TABLES = (CALLS, DECISIONS, HISTORY, ITEMS, LOSSES, OUTBOX, RESOURCES, RUNS, SCORES, SPANS, VERSIONS)
+TABLES = (
+    CALLS,
+    DECISIONS,
+    HISTORY,
+    ITEMS,
+    LOSSES,
+    OUTBOX,
+    REFERENCES,
+    RESOURCES,
+    RUNS,
+    SCORES,
+    SPANS,
+    VERSIONS,
+)
 # a store that tracehooks 0.1 wrote, with its first schema; never regenerated
 VERSION_1 = Path(__file__).parents[1] / "data" / "store" / "version_1.sql"
 RELEASED = [(number, step.what) for number, step in enumerate(STEPS, start=1)]

@@ -218,7 +218,25 @@ LOSSES = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES)
+REFERENCES = Step(
+    "references",
+    (
+        """
+        CREATE TABLE reference_sets (
+            id TEXT NOT NULL PRIMARY KEY,
+            project TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            score_name TEXT NOT NULL,
+            number BIGINT NOT NULL,
+            blessed_at BIGINT NOT NULL,
+            document TEXT NOT NULL,
+            UNIQUE (project, agent, score_name, number)
+        )
+        """,
+    ),
+)
+
+STEPS = (FIRST, LOSSES, REFERENCES)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

@@ -16,6 +16,7 @@ from tracehooks.store.memory import SHARED
 from tracehooks.store.migrations import migrate
 from tracehooks.store.outbox import Outbox
 from tracehooks.store.overview import Overview
+from tracehooks.store.references import References
 from tracehooks.store.runs import Runs
 from tracehooks.store.scores import Scores
 from tracehooks.store.spans import Spans
@@ -45,6 +46,7 @@ class Store:
         self.scores = Scores(database, clock)
         self.outbox = Outbox(database, clock)
         self.losses = Losses(database, clock)
+        self.references = References(database)
         self.overview = Overview(database)
 
     @property
