@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 UNKNOWN = "none"
+SIDES = ("the reference", "this run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +51,17 @@ class Conditions:
         return self.judge_model, self.prompt_hash, self.scorer_version
 
 
-def unlike(before: Conditions, now: Conditions) -> list[str]:
+def unlike(before: Conditions, now: Conditions, sides: tuple[str, str] = SIDES) -> list[str]:
     """What differs, a sentence each that names it first; empty when scores may be compared.
 
-    The agent's version is free to differ.
+    The agent's version is free to differ. ``sides`` is what the two are called.
     """
     found = [
-        _changed(words, getattr(before, name), getattr(now, name))
+        _changed(words, getattr(before, name), getattr(now, name), sides)
         for name, words in _NAMES.items()
         if getattr(before, name) != getattr(now, name)
     ]
-    return [*_datasets(before.datasets, now.datasets), *found]
+    return [*_datasets(before.datasets, now.datasets, sides), *found]
 
 
 _NAMES = {
@@ -72,15 +73,15 @@ _NAMES = {
 }
 
 
-def _datasets(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    found = [f"dataset {name}: not in this run" for name in sorted(before.keys() - now.keys())]
-    found += [f"dataset {name}: not in the reference" for name in sorted(now.keys() - before.keys())]
+def _datasets(before: Mapping[str, str], now: Mapping[str, str], sides: tuple[str, str]) -> list[str]:
+    found = [f"dataset {name}: not in {sides[1]}" for name in sorted(before.keys() - now.keys())]
+    found += [f"dataset {name}: not in {sides[0]}" for name in sorted(now.keys() - before.keys())]
     return found + [
-        _changed(f"dataset hash of {name}", before[name], now[name])
+        _changed(f"dataset hash of {name}", before[name], now[name], sides)
         for name in sorted(before.keys() & now.keys())
         if before[name] != now[name]
     ]
 
 
-def _changed(words: str, before: Any, now: Any) -> str:
-    return f"{words}: {before or UNKNOWN} in the reference, {now or UNKNOWN} in this run"
+def _changed(words: str, before: Any, now: Any, sides: tuple[str, str]) -> str:
+    return f"{words}: {before or UNKNOWN} in {sides[0]}, {now or UNKNOWN} in {sides[1]}"
