@@ -40,6 +40,28 @@ class JsonlSettings(_Section):
     path: str = ".tracehooks/scores.jsonl"
 
 
+class LangfuseSettings(_Section):
+    """The Langfuse project that spans and scores go to, once both keys are there.
+
+    ``spans`` sends every agent's spans there. ``prescreen`` sends the local pre-screen's scores too, which
+    otherwise stay here. ``release`` goes onto every span. No ``base_url`` means Langfuse Cloud in the EU. ``confirm_after`` is how long the server may take
+    until a score that it accepted can be read back.
+    """
+
+    base_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+")] | None = None
+    public_key: SecretStr | None = None
+    secret_key: SecretStr | None = None
+    spans: bool = True
+    prescreen: bool = False
+    release: str | None = None
+    confirm_after: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(seconds=7)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether both keys are there."""
+        return all(key is not None and key.get_secret_value() for key in (self.public_key, self.secret_key))
+
+
 class JudgeSettings(_Section):
     """The model that judges, on any OpenAI-compatible server. Without a model the local pre-screen scores."""
 
@@ -169,6 +191,7 @@ class Settings(_Section):
     source: str = "local"
     sinks: tuple[str, ...] = ()
     jsonl: JsonlSettings = JsonlSettings()
+    langfuse: LangfuseSettings = LangfuseSettings()
     mask: MaskSettings = MaskSettings()
     capture: CaptureSettings = CaptureSettings()
     judge: JudgeSettings = JudgeSettings()
@@ -183,3 +206,17 @@ class Settings(_Section):
         if isinstance(data, Mapping) and not data.get("project"):
             return {**data, "project": data.get("service") or cls.model_fields["service"].default}
         return data
+
+    @model_validator(mode="before")
+    @classmethod
+    def _langfuse_gets_scores(cls, data: Any) -> Any:
+        """Left out, ``sinks`` is langfuse where its keys are set; an empty list keeps every score here."""
+        if isinstance(data, Mapping) and "sinks" not in data and _has_keys(data.get("langfuse")):
+            return {**data, "sinks": ("langfuse",)}
+        return data
+
+
+def _has_keys(section: Any) -> bool:
+    if isinstance(section, LangfuseSettings):
+        return section.has_keys
+    return isinstance(section, Mapping) and bool(section.get("public_key") and section.get("secret_key"))
