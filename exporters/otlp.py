@@ -1,51 +1,76 @@
 """Spans over OTLP to a collector that may refuse large requests: what is too large is cut, never dropped."""
 
+import contextlib
+import logging
+import os
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
-import orjson
 import requests
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from tracehooks.exporters.otlp_cutting import shrunk, size_of
+from tracehooks.tracing.trouble import trouble
 
 TOO_LARGE = 413
 LARGEST = 32_000_000  # bytes of one request to begin with
 SMALLEST = 4_000  # what is refused at this size is refused for another reason
 SHARE = 2  # no span may take more than half a request
-OVERHEAD = 1_000  # bytes of a span beside its texts, about
-MESSAGES = (".messages", "system_instructions")  # what is so named is worth nothing when it is cut
+REMEMBERED = 10_000  # spans that arrived while others of their batch did not
+PROTOBUF = "application/x-protobuf"
+GENERAL_HEADERS = ("accept", "accept-encoding", "connection", "user-agent", "content-")  # or what begins so
+
+_sending: ContextVar[bool] = ContextVar("tracehooks-otlp-sending", default=False)
 
 
 class OtlpSpanExporter(SpanExporter):
     """OpenTelemetry's OTLP exporter, set up by ``OTEL_EXPORTER_OTLP_*``, that learns how much it may send.
 
     When a request is refused as too large (413), the next one is half as large: long texts are cut, with a
-    mark that says so and how long they were, and what is still too much goes in several requests.
+    mark that says so and how long they were, and what is still too much goes in several requests. What
+    arrived is not sent again with what did not, and ``lost`` counts what the collector took and rejected.
+
+    ``endpoint`` and ``headers``, where they are given, are used instead of those of the environment, whose
+    headers may hold a key for somebody else. ``name`` is what failures are told under; ``only_private`` see
+    ``tracehooks.forwarding``.
     """
 
-    def __init__(self, *, only_private: bool = False, **options: Any) -> None:
-        self.only_private = only_private  # see tracehooks.forwarding
+    def __init__(
+        self,
+        endpoint: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        name: str = "otlp",
+        only_private: bool = False,
+    ) -> None:
+        self.only_private = only_private
         self.largest = LARGEST
+        self.lost = 0
+        self._name = name
+        self._endpoint, self._headers = endpoint, headers
         self._status: int | None = None
-        session = requests.Session()
-        session.hooks["response"].append(self._note)
-        self._exporter = OTLPSpanExporter(session=session, **options)
+        self._arrived: dict[tuple[int, int], None] = {}
+        self._open()
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Send ``spans``. FAILURE when some did not arrive."""
-        waiting = list(spans)
-        while waiting:
-            fitting = [shrunk(span, self.largest // SHARE) for span in waiting]
-            count = _first_pack(fitting, self.largest)
-            self._status = None
-            if self._exporter.export(fitting[:count]) is SpanExportResult.SUCCESS:
-                waiting = waiting[count:]
-                continue
-            size = sum(map(size_of, fitting[:count]))
-            if self._status != TOO_LARGE or size <= SMALLEST:
-                return SpanExportResult.FAILURE
-            self.largest = max(SMALLEST, min(size, self.largest) // 2)
+        if self._pid != os.getpid():
+            self._open()
+        waiting = [span for span in spans if _key(span) not in self._arrived]
+        token = _sending.set(True)
+        try:
+            waiting = self._send(waiting)
+        finally:
+            _sending.reset(token)
+        if waiting:
+            self._remember(spans, waiting)
+            return SpanExportResult.FAILURE
+        for span in spans:
+            self._arrived.pop(_key(span), None)
         return SpanExportResult.SUCCESS
 
     def shutdown(self) -> None:
@@ -56,37 +81,65 @@ class OtlpSpanExporter(SpanExporter):
         """Nothing waits here."""
         return True
 
+    def _open(self) -> None:
+        """With a connection of this process: a forked one must not write on its parent's."""
+        self._pid = os.getpid()
+        session = requests.Session()
+        session.hooks["response"].append(self._note)
+        if self._headers is not None:
+            session.auth = self._set_headers
+        self._exporter = OTLPSpanExporter(endpoint=self._endpoint, session=session)
+
+    def _send(self, waiting: list[ReadableSpan]) -> list[ReadableSpan]:
+        """Send what can be sent; returns the rest."""
+        while waiting:
+            fitting = [shrunk(span, self.largest // SHARE) for span in waiting]
+            count = _first_pack(fitting, self.largest)
+            self._status = None
+            if self._exporter.export(fitting[:count]) is SpanExportResult.SUCCESS:
+                waiting = waiting[count:]
+                continue
+            size = sum(map(size_of, fitting[:count]))
+            if self._status != TOO_LARGE or size <= SMALLEST:
+                answer = "no answer" if self._status is None else f"HTTP {self._status}"
+                trouble(f"sending spans to {self._name}", answer)
+                return waiting
+            self.largest = max(SMALLEST, min(size, self.largest) // 2)
+        return []
+
+    def _remember(self, spans: Sequence[ReadableSpan], waiting: Sequence[ReadableSpan]) -> None:
+        left = {_key(span) for span in waiting}
+        self._arrived.update((_key(span), None) for span in spans if _key(span) not in left)
+        while len(self._arrived) > REMEMBERED:
+            del self._arrived[next(iter(self._arrived))]
+
     def _note(self, response: requests.Response, *_: Any, **__: Any) -> None:
         self._status = response.status_code
+        if response.ok and response.headers.get("Content-Type", "").startswith(PROTOBUF):
+            with contextlib.suppress(Exception):  # it is no such answer
+                answer = ExportTraceServiceResponse.FromString(response.content)
+                self.lost += answer.partial_success.rejected_spans
+
+    def _set_headers(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        for name in [name for name in request.headers if not name.lower().startswith(GENERAL_HEADERS)]:
+            del request.headers[name]
+        request.headers.update(self._headers or {})
+        return request
 
 
-def size_of(span: ReadableSpan) -> int:
-    """About how many bytes ``span`` takes in a request."""
-    texts = _length(span.attributes or {}) + sum(_length(event.attributes or {}) for event in span.events)
-    return OVERHEAD + texts
+class _OurAffair(logging.Filter):
+    """OpenTelemetry's exporter tells of each failure; of ours one warning is told, and the rest counted."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not _sending.get()
 
 
-def shrunk(span: ReadableSpan, most: int) -> ReadableSpan:
-    """``span`` itself, or with its long texts cut so that it takes about ``most`` bytes."""
-    if size_of(span) <= most:
-        return span
-    room = max(100, (most - OVERHEAD) // 4)  # an input, an output, an error's message and its stack
-    return ReadableSpan(
-        name=span.name,
-        context=span.context,
-        parent=span.parent,
-        resource=span.resource,
-        attributes=_cut(span.attributes or {}, room),
-        events=[
-            Event(event.name, _cut(event.attributes or {}, room), event.timestamp) for event in span.events
-        ],
-        links=span.links,
-        kind=span.kind,
-        status=span.status,
-        start_time=span.start_time,
-        end_time=span.end_time,
-        instrumentation_scope=span.instrumentation_scope,
-    )
+logging.getLogger(OTLPSpanExporter.__module__).addFilter(_OurAffair())
+
+
+def _key(span: ReadableSpan) -> tuple[int, int]:
+    context = span.context
+    return (context.trace_id, context.span_id) if context is not None else (0, id(span))
 
 
 def _first_pack(spans: Sequence[ReadableSpan], most: int) -> int:
@@ -97,36 +150,3 @@ def _first_pack(spans: Sequence[ReadableSpan], most: int) -> int:
         if size > most and count:
             return count
     return len(spans)
-
-
-def _length(attributes: Mapping[str, Any]) -> int:
-    return sum(_bytes(value) for value in attributes.values() if isinstance(value, str))
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
-
-
-def _cut(attributes: Mapping[str, Any], room: int) -> dict[str, Any]:
-    kept = {}
-    for name, value in attributes.items():
-        if not isinstance(value, str) or _bytes(value) <= room:
-            kept[name] = value
-        elif not name.endswith(MESSAGES):
-            kept[name] = _mark(value, room)
-    return kept
-
-
-def _mark(value: str, room: int) -> str:
-    """Of a text its beginning, as JSON that says that it was cut and how many bytes it had."""
-    length, preview = _bytes(value), value
-    try:
-        known = orjson.loads(value)
-    except ValueError:
-        known = None
-    if isinstance(known, dict) and known.get("truncated") is True:  # it was cut before
-        length, preview = known.get("length", length), str(known.get("preview", ""))
-    elif isinstance(known, str):
-        preview = known
-    start = preview[: room // 2].encode("utf-8", "replace").decode()
-    return orjson.dumps({"truncated": True, "length": length, "preview": start}).decode()

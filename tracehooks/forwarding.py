@@ -47,7 +47,8 @@ class Forwarding:
     def hurry(self) -> None:
         """Let all exporters begin with what is there, and wait for none."""
         for pipeline in self._pipelines.values():
-            pipeline.flush(0)
+            if _is_able(pipeline):
+                pipeline.flush(0)
 
     def flush(self, timeout: float) -> bool:
         """Wait until all are exported; False when time ran out or some were lost since the last flush."""
@@ -73,7 +74,9 @@ class Forwarding:
         end = monotonic() + timeout
         self.hurry()
         pipelines = self._pipelines.values()
-        done = [function(pipeline, max(0.0, end - monotonic())) for pipeline in pipelines]
+        done = [
+            _is_able(pipeline) and function(pipeline, max(0.0, end - monotonic())) for pipeline in pipelines
+        ]
         before, self._lost = self._lost, sum(pipeline.dropped for pipeline in pipelines)
         return all(done) and self._lost == before
 
@@ -99,6 +102,11 @@ def forwarding(settings: "Settings", *, private: bool) -> Forwarding | None:
 def is_only_private(exporter: SpanExporter) -> bool:
     """Whether it wants the spans of our own private provider only."""
     return bool(getattr(exporter, "only_private", False))
+
+
+def _is_able(pipeline: Pipeline) -> bool:
+    """Whether it works in a thread of its own: at its end the interpreter starts none, and none may wait."""
+    return not pipeline.worker.pending or pipeline.worker.start()
 
 
 def _counts(pipeline: Pipeline) -> dict[str, int]:

@@ -96,6 +96,30 @@ def test_a_collector_that_takes_nothing_is_not_asked_for_ever(collector: tuple[C
     assert len(endpoint.requests) < 12
 
 
+def test_what_arrived_is_not_sent_again_with_what_did_not(collector: tuple[Collector, str]) -> None:
+    """A second attempt brings no span twice."""
+    endpoint, url = collector
+    exporter = OtlpSpanExporter(endpoint=f"{url}/v1/traces")
+    exporter.largest = 50_000
+    sent = spans(*[9_000] * 20)
+    for status, result in ((400, SpanExportResult.FAILURE), (200, SpanExportResult.SUCCESS)):
+        endpoint.statuses = [200, status]
+        assert exporter.export(sent) is result
+    assert len(endpoint.spans) == len({span.span_id for span in endpoint.spans}) == 20
+
+
+def test_what_the_collector_rejects_is_counted(collector: tuple[Collector, str], tmp_path: Any) -> None:
+    """It answers 200 and says in the answer how many spans it did not take."""
+    endpoint, url = collector
+    endpoint.rejects = 2
+    tracehooks.init({"store": f"sqlite:///{tmp_path}/store.db", "otlp": {"picky": {"endpoint": url}}})
+    for length in range(5):
+        agent(length)
+    assert not tracehooks.flush(20)
+    counts = tracehooks.stats()["forwarded"]["otlp.picky"]
+    assert counts == {"ended": 5, "exported": 3, "dropped": 2, "pending": 0}
+
+
 def test_a_mark_keeps_the_length_that_the_text_once_had(collector: tuple[Collector, str]) -> None:
     """What was cut for its attribute already, and is cut again."""
     endpoint, url = collector

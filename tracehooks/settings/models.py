@@ -62,6 +62,13 @@ class LangfuseSettings(_Section):
         return all(key is not None and key.get_secret_value() for key in (self.public_key, self.secret_key))
 
 
+class OtlpSettings(_Section):
+    """One more backend that gets every agent's spans, over OTLP (http/protobuf)."""
+
+    endpoint: Annotated[str, Field(pattern=r"^https?://[^/\s]+")]
+    headers: dict[str, SecretStr] = Field(default_factory=dict)
+
+
 class JudgeSettings(_Section):
     """The model that judges, on any OpenAI-compatible server. Without a model the local pre-screen scores."""
 
@@ -191,6 +198,7 @@ class Settings(_Section):
     source: str = "local"
     sinks: tuple[str, ...] = ()
     jsonl: JsonlSettings = JsonlSettings()
+    otlp: dict[str, OtlpSettings] = Field(default_factory=dict)
     langfuse: LangfuseSettings = LangfuseSettings()
     mask: MaskSettings = MaskSettings()
     capture: CaptureSettings = CaptureSettings()
