@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tracehooks.calls import SpanRecord, span_record
 from tracehooks.calls.dialects import is_known
+from tracehooks.calls.named_text import TextPath, with_named_text
 from tracehooks.calls.span import scope_of
 from tracehooks.errors import StoreError, TracehooksError
 from tracehooks.settings import Settings
@@ -33,11 +34,13 @@ class StoreSpanExporter(SpanExporter):
 
     The store is opened when the first batch comes. A span that cannot be stored is counted in ``lost`` and
     never takes its batch along; an oversized one is kept with its long values cut. ``stored``, ``ignored``
-    and ``lost`` add up to the spans of all batches but those that FAILURE gave back.
+    and ``lost`` add up to the spans of all batches but those that FAILURE gave back. ``text`` is the setting
+    that says where an agent's answer lies.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, text: str | None = None) -> None:
         self._url = url
+        self._text = TextPath.parse(text) if text else None
         self._store: Store | None = None
         self._shut = False
         self.stored = 0
@@ -47,7 +50,7 @@ class StoreSpanExporter(SpanExporter):
     @classmethod
     def from_settings(cls, settings: Settings) -> "StoreSpanExporter":
         """The exporter for the store that the settings name."""
-        return cls(settings.store)
+        return cls(settings.store, settings.text)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Store ``spans``. FAILURE when none of those that belong here could be stored; never raises."""
@@ -89,7 +92,7 @@ class StoreSpanExporter(SpanExporter):
         if not records:
             return 0
         try:
-            self._opened().spans.add(records)
+            self._opened().spans.add(with_named_text(records, self._text))
         except Exception as error:
             if len(records) == 1 or not _is_about_the_data(error):
                 _warn(len(records), error)

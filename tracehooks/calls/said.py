@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tracehooks.calls.dialect import Kind
 from tracehooks.calls.dialects import inputs_of, outputs_of
+from tracehooks.calls.named_text import ATTRIBUTE, SOURCE
 from tracehooks.calls.native import OUTPUT
 from tracehooks.calls.span import SpanRecord
 from tracehooks.calls.text import Shape, agent_words, user_words
@@ -27,11 +28,13 @@ _LEAST = {Kind.AGENT: Shape.JSON, Kind.MODEL: Shape.TEXT}
 def last_words(span: SpanRecord, tree: TraceTree) -> Said:
     """The agent's own last words in the call at ``span``.
 
-    The span's own output when it says anything. Where that is a message without words (a tool call), or our
-    own record of a blank answer, nothing was said. Else, for frameworks that leave the top empty, the last
-    words below: children by their end, the latest first; what lies below a tool, retriever or guardrail is
-    left out.
+    What a team's own path found (see ``named_text.py``), else the span's own output when it says anything.
+    Where that is a message without words (a tool call), or our own record of a blank answer, nothing was
+    said. Else, for frameworks that leave the top empty, the last words below: children by their end, the
+    latest first; what lies below a tool, retriever or guardrail is left out.
     """
+    if (named := span.attributes.get(ATTRIBUTE)) is not None:
+        return Said(str(named), f"{span.attributes.get(SOURCE)} (the setting text)")
     own, settled = _own_words(span)
     if own.text is not None or settled:
         return own

@@ -92,7 +92,9 @@ def _take_usual_variables(
         ("langfuse", "public_key"): "LANGFUSE_PUBLIC_KEY",
         ("langfuse", "secret_key"): "LANGFUSE_SECRET_KEY",
         ("langfuse", "release"): "LANGFUSE_RELEASE",
-        ("langfuse", "base_url"): "LANGFUSE_BASE_URL" if environ.get("LANGFUSE_BASE_URL") else "LANGFUSE_HOST",
+        ("langfuse", "base_url"): "LANGFUSE_BASE_URL"
+        if environ.get("LANGFUSE_BASE_URL")
+        else "LANGFUSE_HOST",
     }
     for path, name in usual.items():
         if environ.get(name):

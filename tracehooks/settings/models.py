@@ -15,7 +15,16 @@ from pydantic import (
 )
 
 from tracehooks.records import DataType, Direction
-from tracehooks.settings.values import Count, Duration, Fraction, Number, Pattern, TimeZone, parse_duration
+from tracehooks.settings.values import (
+    Count,
+    Duration,
+    Fraction,
+    Number,
+    Pattern,
+    TextPathText,
+    TimeZone,
+    parse_duration,
+)
 
 
 class _Section(BaseModel):
@@ -44,8 +53,10 @@ class LangfuseSettings(_Section):
     """The Langfuse project that spans and scores go to, once both keys are there.
 
     ``spans`` sends every agent's spans there. ``prescreen`` sends the local pre-screen's scores too, which
-    otherwise stay here. ``release`` goes onto every span. No ``base_url`` means Langfuse Cloud in the EU. ``confirm_after`` is how long the server may take
-    until a score that it accepted can be read back.
+    otherwise stay here. ``release`` goes onto every span. No ``base_url`` means Langfuse Cloud in the EU.
+    ``confirm_after`` is how long the server may take until a score that it accepted can be read back.
+    ``review_queue`` names the annotation queue into which calls scored toxic and calls that the judge failed
+    at are put.
     """
 
     base_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+")] | None = None
@@ -55,6 +66,7 @@ class LangfuseSettings(_Section):
     prescreen: bool = False
     release: str | None = None
     confirm_after: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(seconds=7)
+    review_queue: str | None = None
 
     @property
     def has_keys(self) -> bool:
@@ -120,8 +132,14 @@ class SampleSettings(_Section):
         return self
 
 
+Level = Literal["DEBUG", "DEFAULT", "WARNING", "ERROR"]
+
+
 class FilterSettings(_Section):
-    """Which calls count. Lists match any of their values; all given keys must match."""
+    """Which calls count. Lists match any of their values; all given keys must match.
+
+    ``level`` is Langfuse's; of calls that came another way only ERROR is told from the others.
+    """
 
     environment: tuple[str, ...] = ()
     name: tuple[str, ...] = ()
@@ -129,9 +147,12 @@ class FilterSettings(_Section):
     user_id: tuple[str, ...] = ()
     session_id: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
+    level: tuple[Level, ...] = ()
     metadata: dict[str, Any] = Field(default_factory=dict)
 
-    @field_validator("environment", "name", "tags", "user_id", "session_id", "version", mode="before")
+    @field_validator(
+        "environment", "name", "tags", "user_id", "session_id", "version", "level", mode="before"
+    )
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
@@ -196,6 +217,7 @@ class Settings(_Section):
     agents: dict[str, str] = Field(default_factory=dict)
     store: str = "sqlite:///.tracehooks/tracehooks.db"
     source: str = "local"
+    text: TextPathText | None = None
     sinks: tuple[str, ...] = ()
     jsonl: JsonlSettings = JsonlSettings()
     otlp: dict[str, OtlpSettings] = Field(default_factory=dict)

@@ -52,6 +52,19 @@ def _is_zone(value: str) -> str:
     return value
 
 
+_TEXT_PATH = re.compile(
+    r"""\$\.(?:output|input|metadata)(?:\.[\w-]+|\[(?:-?\d+|\*)\]|\[(?:'[^']*'|"[^"]*")\])*"""
+)
+
+
+def _is_text_path(value: Any) -> Any:
+    if not isinstance(value, str) or not _TEXT_PATH.fullmatch(value):
+        raise ValueError(
+            f"{value!r} is no path such as $.output.reply, $.output.messages[-1] or $.metadata.answer"
+        )
+    return value
+
+
 def _compiles(value: str) -> str:
     try:
         re.compile(value)
@@ -66,3 +79,4 @@ Fraction = Annotated[Number, Field(ge=0, le=1)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Pattern = Annotated[str, BeforeValidator(_compiles)]
 TimeZone = Annotated[str, BeforeValidator(_is_zone)]
+TextPathText = Annotated[str, BeforeValidator(_is_text_path)]

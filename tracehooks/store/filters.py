@@ -10,6 +10,7 @@ from tracehooks.records import AgentCall
 from tracehooks.store.rows import CallFilter
 
 WILDCARDS = frozenset("*?[")
+ERROR = "ERROR"
 
 
 def conditions(filters: CallFilter | None, columns: Any) -> list[ColumnElement[bool]]:
@@ -34,7 +35,9 @@ def conditions(filters: CallFilter | None, columns: Any) -> list[ColumnElement[b
 
 def test(filters: CallFilter | None) -> Callable[[AgentCall], bool] | None:
     """A test of one call for what :func:`conditions` of a calls table leaves open; None when nothing is."""
-    if filters is None or not (filters.tags or filters.metadata or _has_pattern(filters.name)):
+    if filters is None or not (
+        filters.tags or filters.level or filters.metadata or _has_pattern(filters.name)
+    ):
         return None
     return lambda call: matches(filters, call)
 
@@ -53,11 +56,17 @@ def matches(filters: CallFilter | None, call: AgentCall) -> bool:
         all(not values or value in values for values, value in asked)
         and call.environment not in filters.exclude_environments
         and (not filters.name or any(fnmatchcase(call.name, pattern) for pattern in filters.name))
+        and (not filters.level or _has_level(filters.level, call))
         and (not filters.tags or not set(filters.tags).isdisjoint(call.tags))
         and all(
             name in call.metadata and call.metadata[name] == value for name, value in filters.metadata.items()
         )
     )
+
+
+def _has_level(levels: tuple[str, ...], call: AgentCall) -> bool:
+    """A call says whether it failed, and no more of its level."""
+    return ERROR in levels if call.error else any(level != ERROR for level in levels)
 
 
 def _has_pattern(names: tuple[str, ...]) -> bool:

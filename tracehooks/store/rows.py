@@ -45,7 +45,8 @@ class CallFilter:
     """Which calls count: each list given must hold the call's value; an empty one does not ask.
 
     ``name`` may hold shell patterns (``support-*``), case matters. ``tags`` matches a call that has any of
-    them. ``metadata`` must be found in the call's, value by value. ``exclude_environments`` takes calls out.
+    them. ``level`` tells ERROR, a call that failed, from the others. ``metadata`` must be found in the call's,
+    value by value. ``exclude_environments`` takes calls out.
     """
 
     environment: tuple[str, ...] = ()
@@ -54,13 +55,18 @@ class CallFilter:
     user_id: tuple[str, ...] = ()
     session_id: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
+    level: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     exclude_environments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """One planned pass over the calls of a window (start inclusive, end exclusive)."""
+    """One planned pass over the calls of a window (start inclusive, end exclusive).
+
+    ``owner`` is the process that works on it, or did last. ``lapsed`` says that its lease was over when the
+    run was read: a running run whose owner does not renew it has lost its process.
+    """
 
     id: str
     job: str
@@ -75,6 +81,7 @@ class RunRecord:
     started: datetime
     ended: datetime | None = None
     owner: str | None = None
+    lapsed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +100,8 @@ class WorkItem:
     """One score that a run wants of one call.
 
     ``probability`` is that of the draw, in (0, 1]. ``token`` is the fencing token: each claim raises it by
-    one, and a result is only taken from the holder of the newest. ``attempts`` counts claims.
+    one, and a result is only taken from the holder of the newest. ``attempts`` counts claims. ``seen`` is how
+    many results the call had under this name when the item was planned: once it has more, another judged it.
     """
 
     run_id: str
@@ -108,6 +116,7 @@ class WorkItem:
     token: int = 0
     attempts: int = 0
     owner: str | None = None
+    seen: int = 0
 
     @property
     def ref(self) -> TraceRef:
@@ -145,7 +154,8 @@ class StoredScore:
     """A score as the store holds it.
 
     ``revision`` is 1, and one more for each rescore. ``call_start`` is the scored call's start; where the
-    call was not known, the time of the first commit. ``call_name`` is empty then.
+    call was not known, the time of the first commit. ``call_name`` is empty then. ``entries`` counts the
+    results of its history.
     """
 
     id: str
@@ -167,6 +177,7 @@ class StoredScore:
     environment: str
     scored_at: datetime
     source: str
+    entries: int = 1
 
     @property
     def ref(self) -> TraceRef:
