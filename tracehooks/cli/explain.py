@@ -35,7 +35,7 @@ def explain(
     """
     settings, now = read_settings(config), datetime.now(UTC)
     with reading(settings) as store:
-        whole = _whole_id(store, normalised(trace_id))
+        whole = whole_id(store, normalised(trace_id))
         found = explain_trace(store, whole, score_name=expected_score(settings), hint=config_hint(config))
     if as_json:
         output.show_json(explanation_dict(found, now))
@@ -64,7 +64,8 @@ def normalised(text: str) -> str:
     return plain
 
 
-def _whole_id(store: Store, beginning: str) -> str:
+def whole_id(store: Store, beginning: str) -> str:
+    """The trace id that begins like this. Raises ConfigurationError when there is none, or several."""
     if len(beginning) == DIGITS:
         return beginning
     found = store.overview.trace_ids(beginning, limit=6)

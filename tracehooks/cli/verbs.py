@@ -22,6 +22,10 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "status": ("status", "Show the last runs and what waits; exit code for a check."),
         "report": ("report", "Show a run's report again, also as Markdown."),
     },
+    "Noise": {
+        "datasets": ("datasets", "Check dataset files; make cases of recorded calls."),
+        "variants": ("variants", "Make noise for the cases of a dataset."),
+    },
     "Look": {
         "explain": ("explain", "Say why a trace has a score, or none."),
         "traces": ("traces", "List traced calls with their scores; prune old ones."),
