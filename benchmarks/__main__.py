@@ -1,4 +1,4 @@
-"""``python -m benchmarks [decorator] [judge] [store]``: print what things cost, and the reach set for it."""
+"""``python -m benchmarks [decorator] [judge] [store] [noise]``: print what things cost, and their reach."""
 
 import argparse
 import json
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
-from benchmarks import decorator, imports, judge, report, store
+from benchmarks import decorator, imports, judge, noise_gate, report, store
 from benchmarks.effort import FULL, QUICK, Effort
 from benchmarks.environments import PEERS
 from benchmarks.figures import Table
 
 Told = Callable[[str], None]
-PARTS = ("decorator", "judge", "store")
+PARTS = ("decorator", "judge", "store", "noise")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,6 +49,8 @@ def measure(parts: Sequence[str], effort: Effort, peers: Sequence[str], tell: To
         yield judge.measure(effort, tell)
     if "store" in parts:
         yield store.measure(effort, tell)
+    if "noise" in parts:
+        yield noise_gate.measure(effort, tell)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ class Effort:
     judge_rounds: int
     spans: int  # in the store that is filled and read
     spans_rounds: int
+    noise_runs: int  # simulated ones of each kind
 
 
 FULL = Effort(
@@ -26,6 +27,7 @@ FULL = Effort(
     judge_rounds=12,
     spans=20_000,
     spans_rounds=5,
+    noise_runs=10_000,
 )
 QUICK = Effort(
     processes=1,
@@ -36,4 +38,5 @@ QUICK = Effort(
     judge_rounds=2,
     spans=500,
     spans_rounds=1,
+    noise_runs=100,
 )

@@ -65,8 +65,10 @@ def _headings(table: Table) -> list[str]:
 
 def _cells(row: Row) -> list[str]:
     ratio = row.ratio
-    if ratio is None:
+    if row.skipped is not None:
         return [f"{row.name}: skipped, {row.skipped}", "", "", "", "", ""]
+    if ratio is None:
+        return [row.name, _figure(row.ours), _figure(row.theirs), "", "", ""]
     spread = f"{ratio.low:.2f}-{ratio.high:.2f}"
     return [row.name, _figure(row.ours), _figure(row.theirs), f"{ratio.median:.2f}", spread, _reach(row)]
 

@@ -97,6 +97,19 @@ def test_the_command_prints_json_and_tables(capsys: pytest.CaptureFixture[str]) 
     assert "middle 80 %" in capsys.readouterr().out
 
 
+def test_the_noise_gates_figures_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """``python -m benchmarks noise`` shows the simulation, with its seed and what is asked of it."""
+    assert main(["noise", "--quick", "--json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert "seed" in table["title"]
+    found = {row["name"]: (row["ours"], row["theirs"]) for row in table["rows"]}
+    assert found["level 0.05, one type down 0.10: failed"][1] == 99.0
+    kinds = [f"level 0.05, nothing changed: {one}" for one in ("failed", "passed", "inconclusive")]
+    assert sum(found[kind][0] for kind in kinds) == pytest.approx(100)
+    assert main(["noise", "--quick", "--markdown"]) == 0
+    assert "| level 0.05, nothing changed: passed |" in capsys.readouterr().out
+
+
 def test_the_command_is_found_as_a_module() -> None:
     """``python -m benchmarks`` is what the documentation says."""
     done = subprocess.run(
