@@ -18,6 +18,7 @@ from tracehooks.store.losses import LOSSES
 from tracehooks.store.migrations import STEPS, VERSIONS, Step, migrate
 from tracehooks.store.outbox import OUTBOX
 from tracehooks.store.references import REFERENCES
+from tracehooks.store.replays import REPLAYS
 from tracehooks.store.runs import RUNS
 from tracehooks.store.score_table import HISTORY, SCORES
 from tracehooks.store.spans import RESOURCES, SPANS
@@ -30,6 +31,7 @@ TABLES = (
     LOSSES,
     OUTBOX,
     REFERENCES,
+    REPLAYS,
     RESOURCES,
     RUNS,
     SCORES,

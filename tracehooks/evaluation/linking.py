@@ -41,6 +41,11 @@ class ItemTrace:
             self._spans.append((span, full))
             del self._spans[:-MOST_SPANS]
 
+    def records(self) -> list[SpanRecord]:
+        """The spans that have ended, as the store takes them."""
+        with self._lock:
+            return [span_record(span) for span, _ in self._spans]
+
     def call(self) -> AgentCall | None:
         """The outermost agent call that ended last; None when nothing was traced."""
         with self._lock:

@@ -24,7 +24,8 @@ async def answer_of(target: Target, given: Any, threads: DaemonThreads) -> Any:
 
 def _drained(target: Target, given: Any) -> Any:
     answer = target(given)
-    return _joined(list(answer)) if inspect.isgenerator(answer) else answer
+    # a stream may be any iterator: tracing hands on one that stands in for it
+    return _joined(list(answer)) if hasattr(answer, "__next__") else answer
 
 
 def _joined(pieces: list[Any]) -> Any:

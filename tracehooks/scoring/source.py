@@ -11,17 +11,31 @@ from tracehooks.settings import FilterSettings, Settings
 from tracehooks.store import CallFilter, Store
 
 GROUP = "tracehooks.sources"
+REPLAY = "-replay"
+
+
+def replay_environment(environment: str) -> str:
+    """The environment of the replays of ``environment``: what is asked on purpose is no customer's call."""
+    return environment if environment.endswith(REPLAY) else environment + REPLAY
+
+
+def is_replay(call: AgentCall) -> bool:
+    """Whether the call was made by a replay."""
+    return call.environment.endswith(REPLAY)
 
 
 class LocalSource:
-    """The calls of the local store that pass the filters."""
+    """The calls of the local store that pass the filters; those of replays only if the filters name them."""
 
     def __init__(self, store: Store, filters: FilterSettings) -> None:
         self._store, self._filters = store, CallFilter(**filters.model_dump())
 
     def calls(self, start: datetime, end: datetime) -> Iterator[AgentCall]:
         """Every call with ``start <= call.start < end``, ordered by (start, trace, span)."""
-        return self._store.calls.iterate(start, end, self._filters)
+        found = self._store.calls.iterate(start, end, self._filters)
+        if self._filters.environment:
+            return iter(found)
+        return (call for call in found if not is_replay(call))
 
 
 def known_sources() -> list[str]:

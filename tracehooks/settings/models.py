@@ -197,6 +197,9 @@ class NoiseJob(_Section):
     timezone: TimeZone = "UTC"
     datasets: tuple[str, ...] = ("config/datasets/*.yaml",)
     repeats: Annotated[int, Field(ge=1, le=100)] = 3
+    takes: Literal["auto", "text", "messages"] = "auto"
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
+    timeout: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(seconds=60)
     gate: NoiseGate = NoiseGate()
 
 

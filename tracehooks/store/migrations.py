@@ -236,7 +236,42 @@ REFERENCES = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES, REFERENCES)
+REPLAYS = Step(
+    "replays",
+    (
+        # claimable_at: 0 when planned, the end of the lease when claimed, null when done
+        """
+        CREATE TABLE replays (
+            run_id TEXT NOT NULL REFERENCES runs (id),
+            agent TEXT NOT NULL,
+            dataset TEXT NOT NULL,
+            case_id TEXT NOT NULL,
+            variant TEXT NOT NULL,
+            repeat BIGINT NOT NULL,
+            position BIGINT NOT NULL,
+            noise_type TEXT NOT NULL,
+            min_score DOUBLE PRECISION,
+            state TEXT NOT NULL CHECK (state IN ('planned', 'claimed', 'done')),
+            token BIGINT NOT NULL,
+            attempts BIGINT NOT NULL,
+            owner TEXT,
+            claimable_at BIGINT,
+            trace_id TEXT,
+            span_id TEXT,
+            answer TEXT,
+            error TEXT,
+            reason_code TEXT,
+            detail TEXT NOT NULL,
+            done_at BIGINT,
+            PRIMARY KEY (run_id, agent, dataset, case_id, variant, repeat)
+        )
+        """,
+        "CREATE INDEX replays_claimable ON replays (run_id, claimable_at, position)",
+        "CREATE INDEX replays_by_trace ON replays (trace_id)",
+    ),
+)
+
+STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

@@ -10,14 +10,18 @@ from tracehooks.store.calls import Calls
 from tracehooks.store.database import Database
 from tracehooks.store.decisions import Decisions
 from tracehooks.store.encoding import to_micros
+from tracehooks.store.firings import Firings
 from tracehooks.store.items import Items
 from tracehooks.store.losses import Losses
 from tracehooks.store.memory import SHARED
 from tracehooks.store.migrations import migrate
+from tracehooks.store.notices import Notices
 from tracehooks.store.outbox import Outbox
 from tracehooks.store.overview import Overview
 from tracehooks.store.references import References
+from tracehooks.store.replays import Replays
 from tracehooks.store.runs import Runs
+from tracehooks.store.schedulers import Schedulers
 from tracehooks.store.scores import Scores
 from tracehooks.store.spans import Spans
 from tracehooks.store.url import MEMORY
@@ -44,7 +48,11 @@ class Store:
         self.decisions = Decisions(database)
         self.items = Items(database, clock)
         self.scores = Scores(database, clock)
+        self.replays = Replays(database, clock)
         self.outbox = Outbox(database, clock)
+        self.firings = Firings(database, clock)
+        self.schedulers = Schedulers(database, clock)
+        self.notices = Notices(database, clock)
         self.losses = Losses(database, clock)
         self.references = References(database)
         self.overview = Overview(database)

@@ -1,4 +1,4 @@
-"""What ``trace_attributes`` gives to every span started inside it."""
+"""What ``trace_attributes``, or a replay, gives to every span started inside it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,9 +10,12 @@ Attributes = dict[str, Any]
 
 
 class Carried:
-    """Session, user, tags and metadata of a trace. Immutable; :meth:`merged` makes another."""
+    """Session, user, tags and metadata of a trace. Immutable; :meth:`merged` makes another.
 
-    __slots__ = ("_made", "_made_for", "metadata", "session_id", "tags", "user_id")
+    ``environment`` is set where the trace belongs to another than its process does, as in a replay.
+    """
+
+    __slots__ = ("_made", "_made_for", "environment", "metadata", "session_id", "tags", "user_id")
 
     def __init__(
         self,
@@ -20,7 +23,9 @@ class Carried:
         user_id: str | None = None,
         tags: tuple[str, ...] = (),
         metadata: Mapping[str, Any] | None = None,
+        environment: str | None = None,
     ) -> None:
+        self.environment = environment
         self.session_id = session_id
         self.user_id = user_id
         self.tags = tags
@@ -47,6 +52,7 @@ class Carried:
             self.user_id if other.user_id is None else other.user_id,
             tuple(dict.fromkeys((*self.tags, *other.tags))),
             {**self.metadata, **other.metadata},
+            self.environment if other.environment is None else other.environment,
         )
 
     def attributes(self, capture: Capture) -> Attributes:
@@ -57,6 +63,8 @@ class Carried:
         return self._made
 
     def _attributes(self, capture: Capture) -> Iterable[tuple[str, Any]]:
+        if self.environment is not None:
+            yield semconv.ENVIRONMENT, capture.text(self.environment)
         if self.session_id is not None:
             yield semconv.SESSION_ID, capture.text(self.session_id)
         if self.user_id is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tracehooks.tracing.call import Call, begin
 from tracehooks.tracing.context import current_context, enter, leave, restore
+from tracehooks.tracing.planted import plantable
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.results import PLAIN, driver_named, hand_on
 from tracehooks.tracing.spec import Spec
@@ -20,16 +21,17 @@ Function = Callable[..., Any]
 def wrap(function: Function, spec: Spec) -> Function:
     """A function that does what ``function`` does, and records it."""
     shape = _shape(function)
+    body = plantable(function, spec.kind, spec.name, shape)
     if shape == inspect.CO_COROUTINE:
-        wrapper = _coroutine(function, spec)
+        wrapper = _coroutine(body, spec)
         if not inspect.iscoroutinefunction(function):  # an object whose __call__ is one
             wrapper = _plain_call_of(wrapper)
     elif shape:
-        wrapper = _generator(function, spec, drive if shape == inspect.CO_GENERATOR else drive_async)
+        wrapper = _generator(body, spec, drive if shape == inspect.CO_GENERATOR else drive_async)
         if _is_shaped(function, shape):
             wrapper = _flagged(wrapper, shape)
     else:
-        wrapper = _plain(function, spec)
+        wrapper = _plain(body, spec)
     functools.update_wrapper(wrapper, function)
     for name in ("__name__", "__qualname__"):
         if not hasattr(function, name):
