@@ -105,7 +105,7 @@ class Calls:
     def of_trace(self, trace_id: str) -> list[AgentCall]:
         """The calls of one trace, in order."""
         query = select(CALLS).where(CALLS.c.trace_id == trace_id).order_by(*ORDER)
-        return self._database.read(lambda connection: [_call(row) for row in connection.execute(query)])
+        return self._database.read(lambda connection: [call_of(row) for row in connection.execute(query)])
 
     def get_many(self, refs: Iterable[TraceRef]) -> dict[tuple[str, str], AgentCall]:
         """The calls of these addresses that are there, by (trace id, span id)."""
@@ -140,7 +140,7 @@ def read_calls(connection: Connection, keys: Iterable[tuple[str, str]]) -> dict[
     for traces in chunks(sorted({trace_id for trace_id, _ in wanted}), PAGE):
         for row in connection.execute(select(CALLS).where(CALLS.c.trace_id.in_(traces))):
             if (row.trace_id, row.span_id) in wanted:
-                found[row.trace_id, row.span_id] = _call(row)
+                found[row.trace_id, row.span_id] = call_of(row)
     return found
 
 
@@ -168,8 +168,8 @@ def _page(
     query = query.order_by(*(column.desc() if newest_first else column for column in ORDER)).limit(limit)
     page: list[AgentCall] = []
     while True:
-        rows = connection.execute(query if key is None else query.where(_beyond(key, newest_first))).all()
-        calls = [_call(row) for row in rows]
+        rows = connection.execute(query if key is None else query.where(beyond(key, newest_first))).all()
+        calls = [call_of(row) for row in rows]
         page += calls if passes is None else filter(passes, calls)
         if len(page) >= limit or len(rows) < limit:
             return page[:limit]
@@ -185,7 +185,8 @@ def _window(start: datetime | None, end: datetime | None) -> list[ColumnElement[
     return bounds
 
 
-def _beyond(key: CallKey, newest_first: bool) -> ColumnElement[bool]:
+def beyond(key: CallKey, newest_first: bool) -> ColumnElement[bool]:
+    """What comes after ``key`` in the order of ORDER, or against it."""
     here = tuple_(literal(to_micros(key.start), BigInteger), literal(key.trace_id), literal(key.span_id))
     return tuple_(*ORDER) < here if newest_first else tuple_(*ORDER) > here
 
@@ -213,7 +214,8 @@ def _row(call: AgentCall, now: int) -> dict[str, Any]:
     }
 
 
-def _call(row: Any) -> AgentCall:
+def call_of(row: Any) -> AgentCall:
+    """The call that a row of CALLS holds."""
     return AgentCall(
         trace_id=row.trace_id,
         span_id=row.span_id,

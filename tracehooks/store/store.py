@@ -23,6 +23,7 @@ from tracehooks.store.replays import Replays
 from tracehooks.store.runs import Runs
 from tracehooks.store.schedulers import Schedulers
 from tracehooks.store.scores import Scores
+from tracehooks.store.search import Search
 from tracehooks.store.spans import Spans
 from tracehooks.store.url import MEMORY
 
@@ -42,6 +43,7 @@ class Store:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._is_open = True
+        self.now = clock
         self.spans = Spans(database, clock)
         self.calls = Calls(database)
         self.runs = Runs(database, clock)
@@ -56,6 +58,7 @@ class Store:
         self.losses = Losses(database, clock)
         self.references = References(database)
         self.overview = Overview(database)
+        self.search = Search(database)
 
     @property
     def url(self) -> str:
