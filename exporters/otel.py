@@ -1,16 +1,16 @@
 """Scores as OpenTelemetry events on the judged spans, and as metrics, for any backend that takes them.
 
 Each score becomes one ``gen_ai.evaluation.result`` event (a log record with that event name), parented to the
-judged span by its trace and span id, as the GenAI semantic conventions say:
-https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/. Metrics are a histogram of the values by
-score name, and a counter of what could not be scored, by reason.
+judged span by its trace and span id, whichever process made the span and however long ago, as the GenAI
+semantic conventions say (model/gen-ai/events.yaml of open-telemetry/semantic-conventions-genai). The
+metrics are a histogram of the values by score name, and a counter of what could not be scored, by reason.
 """
 
 import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from opentelemetry import _logs as logs
@@ -31,6 +31,7 @@ EXPLANATION = "gen_ai.evaluation.explanation"
 ERROR_TYPE = "error.type"
 AGENT_NAME = "gen_ai.agent.name"
 ENVIRONMENT = "deployment.environment.name"
+SERVICE = "service.name"
 SCORE_ID = "tracehooks.score.id"
 REVISION = "tracehooks.score.revision"
 SCOPE = "tracehooks"
@@ -56,13 +57,21 @@ class Outlet(Protocol):
 class OtelSink:
     """Emits scores through the application's LoggerProvider and MeterProvider, the global ones unless given.
 
-    Where the application has set none, they go to the OTLP endpoint that the ``OTEL_*`` variables name.
+    Where the application has set none, they go to the OTLP endpoint that the ``OTEL_*`` variables name, from
+    a ``resource`` with these attributes.
     Raises ConfigurationError when there is neither.
     """
 
     wants_unscored = True
 
-    def __init__(self, logger_provider: Any = None, meter_provider: Any = None) -> None:
+    def __init__(
+        self,
+        logger_provider: Any = None,
+        meter_provider: Any = None,
+        *,
+        resource: Mapping[str, str] | None = None,
+    ) -> None:
+        self._resource = resource or {}
         self._logger_provider, self._meter_provider = logger_provider, meter_provider
         self._lock = threading.Lock()
         self._own_outlet: Outlet | None = None
@@ -77,8 +86,8 @@ class OtelSink:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "OtelSink":
-        """The sink for the global providers."""
-        return cls()
+        """The sink for the global providers, and for the service that the settings name."""
+        return cls(resource={SERVICE: settings.service, ENVIRONMENT: settings.environment})
 
     def deliver(self, scores: Sequence[Delivery]) -> list[Receipt]:
         """Emit ``scores``; one that was emitted before in the same revision is not emitted again."""
@@ -104,7 +113,7 @@ class OtelSink:
         if self._own_outlet is None:
             from tracehooks.exporters.otlp_logs import OtlpOutlet
 
-            self._own_outlet = OtlpOutlet()
+            self._own_outlet = OtlpOutlet(self._resource)
         return self._own_outlet
 
     def _measure(self, deliveries: Sequence[Delivery]) -> None:
@@ -129,7 +138,7 @@ class OtelSink:
         if self._own_meters is None and _endpoint(METRICS_ENDPOINT):
             from tracehooks.exporters.otlp_logs import own_meters
 
-            self._own_meters = own_meters()
+            self._own_meters = own_meters(self._resource)
         return self._own_meters
 
     def _instruments_of(self, provider: Any) -> tuple[Any, Any]:

@@ -1,8 +1,10 @@
 """Our own way to an OTLP endpoint for events and metrics, where the application has none."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.sdk._logs import LoggerProvider, ReadableLogRecord
 from opentelemetry.sdk._logs.export import (
     LogRecordExporter,
@@ -11,11 +13,9 @@ from opentelemetry.sdk._logs.export import (
 )
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-
-from tracehooks.errors import MissingExtraError
+from opentelemetry.sdk.resources import Resource
 
 MINUTE = 60_000  # milliseconds
-INSTALL = "pip install opentelemetry-exporter-otlp-proto-http"
 
 
 class _Collecting(LogRecordExporter):
@@ -39,11 +39,11 @@ class _Collecting(LogRecordExporter):
 class OtlpOutlet:
     """A LoggerProvider whose records go out together, and of which one learns whether they arrived."""
 
-    def __init__(self) -> None:
+    def __init__(self, resource: Mapping[str, str]) -> None:
         self._collected = _Collecting()
-        self.provider: Any = LoggerProvider(shutdown_on_exit=False)
+        self.provider: Any = LoggerProvider(Resource.create(resource), shutdown_on_exit=False)
         self.provider.add_log_record_processor(SimpleLogRecordProcessor(self._collected))
-        self._exporter = _log_exporter()
+        self._exporter = OTLPLogExporter()
 
     def send(self) -> bool:
         """Send what was emitted; False when it did not arrive."""
@@ -51,19 +51,7 @@ class OtlpOutlet:
         return not records or self._exporter.export(records) is LogRecordExportResult.SUCCESS
 
 
-def own_meters() -> Any:
+def own_meters(resource: Mapping[str, str]) -> Any:
     """A MeterProvider that exports over OTLP, each minute and when it is flushed."""
-    try:
-        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-    except ImportError:
-        raise MissingExtraError(f"sink otel: sending metrics over OTLP needs: {INSTALL}") from None
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(), export_interval_millis=MINUTE)
-    return MeterProvider([reader], shutdown_on_exit=False)
-
-
-def _log_exporter() -> LogRecordExporter:
-    try:
-        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
-    except ImportError:
-        raise MissingExtraError(f"sink otel: sending events over OTLP needs: {INSTALL}") from None
-    return OTLPLogExporter()
+    return MeterProvider([reader], Resource.create(resource), shutdown_on_exit=False)

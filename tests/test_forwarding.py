@@ -102,14 +102,14 @@ def test_a_backend_that_hangs_holds_up_no_other(two: list[tuple[Collector, str]]
             agent()
         before = time.monotonic()
         assert tracehooks.flush(3) is False
-        assert time.monotonic() - before < 6
+        assert time.monotonic() - before < 9
         counts = tracehooks.stats()
         assert counts["forwarded"]["otlp.fine"]["exported"] == len(one.spans) == 3
         assert counts["forwarded"]["otlp.hanging"]["pending"] == 3
         assert counts["exported"] == 3  # by the store
         before = time.monotonic()
         assert tracehooks.shutdown(1) is False
-        assert time.monotonic() - before < 4
+        assert time.monotonic() - before < 8
         counts = tracehooks.stats()["forwarded"]["otlp.hanging"]
         assert counts["ended"] == counts["exported"] + counts["dropped"] + counts["pending"] == 3
 
@@ -167,7 +167,7 @@ def test_the_process_ends_in_time_and_the_other_backend_has_all(tmp_path: Path, 
         assert process.stdout.readline() == "last line\n"
         before = time.monotonic()
         _, errors = process.communicate(timeout=60)
-        assert time.monotonic() - before < 6
+        assert time.monotonic() - before < 9
         assert process.returncode == 0
         assert names(collector) == ["agent"]
         assert len(errors.strip().splitlines()) <= 2, errors

@@ -57,7 +57,7 @@ class Collector:
         answer = ExportTraceServiceResponse()
         if path.endswith("/v1/traces"):
             answer.partial_success.rejected_spans = self.rejects
-        return answer.SerializeToString()
+        return bytes(answer.SerializeToString())
 
     def _note(self, one: Any) -> None:
         named = [item.value.string_value for item in one.resource.attributes if item.key == "service.name"]

