@@ -137,3 +137,62 @@ def test_items_keep_what_a_plan_says_of_them(store: Store, run: RunRecord) -> No
     assert (newest.run_id, newest.probability, newest.stratum) == (second.id, 0.25, "billing")
     assert (newest.state, newest.status, newest.reason_code) == ("done", Status.UNSCORED, Reason.QUOTA)
     assert (oldest.run_id, oldest.state, oldest.span_id) == (run.id, "planned", span_id(1))
+
+
+@pytest.fixture
+def second(store: Store, run: RunRecord) -> RunRecord:
+    """Another run that wants the same six scores."""
+    second = store.runs.open("toxicity", run.window_start, run.window_end + MINUTE, {})
+    store.items.add(second.id, [work_item(number) for number in range(1, 7)])
+    return second
+
+
+def test_two_runs_do_not_work_on_the_same_call(
+    store: Store, run: RunRecord, second: RunRecord, clock: Clock
+) -> None:
+    """agronholm/apscheduler#160: planned by both, held by one; free again when its lease is over."""
+    assert numbers(store.items.claim(run.id, "a", 4, MINUTE)) == [1, 2, 3, 4]
+    theirs = store.items.claim(second.id, "b", 9, 9 * MINUTE)
+    assert numbers(theirs) == [5, 6]
+    assert store.items.claim(run.id, "a", 9, MINUTE) == []
+    assert store.items.owners() == ["a", "b"]
+    store.items.release(theirs[:1])
+    assert numbers(store.items.claim(run.id, "c", 9, MINUTE)) == [5]
+    clock.pass_(seconds=61)
+    assert numbers(store.items.claim(second.id, "b", 9, MINUTE)) == [1, 2, 3, 4, 5]
+
+
+def test_what_another_run_found_is_taken_over(store: Store, run: RunRecord, second: RunRecord) -> None:
+    """Scored or not, the call is not judged twice, and both runs' counts add up."""
+    items = store.items.claim(run.id, "a", 5, MINUTE)
+    records = [scored(1, item=items[0]), unscored(2, item=items[1]), scored(3, item=items[2])]
+    store.scores.commit(records, project="p", sinks=[])
+    assert numbers(store.items.claim(second.id, "b", 1, MINUTE)) == [6]
+    assert store.items.outcomes(second.id) == store.items.outcomes(run.id)
+    assert store.items.outcomes(second.id) == {"scored": 2, "unscored": {"timeout": 1}, "skipped": {}}
+    assert (store.items.remaining(run.id), store.items.remaining(second.id)) == (3, 3)
+
+
+def test_an_older_result_does_not_settle_what_was_planned_to_be_asked_again(
+    store: Store, run: RunRecord, second: RunRecord
+) -> None:
+    """What was unscored when it was planned is asked once more; what is opened again too, once."""
+    (item,) = store.items.claim(run.id, "a", 1, MINUTE)
+    store.scores.commit([unscored(1, item=item)], project="p", sinks=[])
+    third = store.runs.open("toxicity", run.window_start, run.window_end + 2 * MINUTE, {})
+    store.items.add(third.id, [work_item(1, seen=1)])
+    assert numbers(store.items.claim(third.id, "c", 1, MINUTE)) == [1]
+    store.items.release_owner("c")
+    assert store.items.reopen(run.id) == 1
+    again = store.items.claim(run.id, "a", 1, MINUTE)
+    assert numbers(again) == [1]
+    store.scores.commit([scored(1, item=again[0])], project="p", sinks=[])
+    assert store.items.claim(third.id, "c", 1, MINUTE) == []
+    assert store.items.outcomes(third.id)["scored"] == 1
+
+
+def test_a_call_scored_online_meanwhile_is_not_judged_again(store: Store, run: RunRecord) -> None:
+    """A hook has no work item, but its result counts like any other."""
+    store.scores.commit([scored(2, source="hook")], project="p", sinks=[])
+    assert numbers(store.items.claim(run.id, "a", 2, MINUTE)) == [1, 3]
+    assert store.items.outcomes(run.id)["scored"] == 1

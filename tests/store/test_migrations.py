@@ -13,13 +13,16 @@ from tracehooks.store import Store, open_store
 from tracehooks.store.calls import CALLS
 from tracehooks.store.database import Database
 from tracehooks.store.decisions import DECISIONS
+from tracehooks.store.firings import FIRINGS
 from tracehooks.store.items import ITEMS
 from tracehooks.store.losses import LOSSES
 from tracehooks.store.migrations import STEPS, VERSIONS, Step, migrate
+from tracehooks.store.notices import NOTICES
 from tracehooks.store.outbox import OUTBOX
 from tracehooks.store.references import REFERENCES
 from tracehooks.store.replays import REPLAYS
 from tracehooks.store.runs import RUNS
+from tracehooks.store.schedulers import SCHEDULERS
 from tracehooks.store.score_table import HISTORY, SCORES
 from tracehooks.store.spans import RESOURCES, SPANS
 
@@ -27,13 +30,16 @@ TABLES = (
     CALLS,
     DECISIONS,
     HISTORY,
+    FIRINGS,
     ITEMS,
     LOSSES,
+    NOTICES,
     OUTBOX,
     REFERENCES,
     REPLAYS,
     RESOURCES,
     RUNS,
+    SCHEDULERS,
     SCORES,
     SPANS,
     VERSIONS,

@@ -92,3 +92,45 @@ def test_a_time_without_a_zone_is_refused(store: Store) -> None:
     """Local times must not slip in unnoticed."""
     with pytest.raises(ValueError, match="no time zone"):
         store.runs.open("toxicity", datetime(2026, 1, 1), START, {})
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def test_a_run_is_held_by_one_until_its_lease_is_over(store: Store, clock: Clock) -> None:
+    """Renewing keeps it; who lost it changes nothing any more."""
+    run = store.runs.open("toxicity", START, START + DAY, {})
+    mine = store.runs.take(run.id, "a", MINUTE, plan={"size": 5})
+    assert mine is not None
+    assert (mine.owner, mine.plan, mine.lapsed) == ("a", {"size": 5}, False)
+    assert store.runs.take(run.id, "b", MINUTE) is None
+    clock.pass_(seconds=50)
+    assert store.runs.hold(run.id, "a", MINUTE)
+    clock.pass_(seconds=50)
+    assert store.runs.take(run.id, "b", MINUTE) is None
+    clock.pass_(seconds=11)
+    assert store.runs.get(run.id).lapsed
+    assert store.runs.take(run.id, "b", MINUTE) is not None
+    assert not store.runs.hold(run.id, "a", MINUTE)
+    assert store.runs.update(run.id, held_by="a", state="finished").state == "running"
+    assert store.runs.update(run.id, held_by="b", state="finished").state == "finished"
+
+
+def test_the_run_of_one_who_is_gone_can_be_taken_at_once(store: Store) -> None:
+    """On the same host a dead process is known to be dead; a run that ended is free too."""
+    run = store.runs.open("toxicity", START, START + DAY, {}, owner="dead")
+    assert store.runs.take(run.id, "a", MINUTE) is None
+    assert store.runs.take(run.id, "a", MINUTE, is_gone=lambda owner: owner == "dead") is not None
+    store.runs.update(run.id, state="interrupted")
+    assert store.runs.take(run.id, "b", MINUTE) is not None
+    assert store.runs.take("0" * 16, "b", MINUTE) is None
+
+
+def test_finished_runs_come_by_the_end_of_their_windows(store: Store, clock: Clock) -> None:
+    """One that was resumed late does not hide what was covered since."""
+    for n in (2, 3, 1):
+        clock.pass_(hours=1)
+        run = store.runs.open("a", START, START + n * DAY, {})
+        store.runs.update(run.id, state="finished")
+    store.runs.open("a", START, START + 9 * DAY, {})
+    assert [run.window_end - START for run in store.runs.finished("a")] == [3 * DAY, 2 * DAY, DAY]

@@ -1,11 +1,16 @@
-"""Stored work items: what a run wants scored, claimed under leases that expire."""
+"""Stored work items: what a run wants scored, claimed under leases that expire.
 
-from collections.abc import Callable, Iterable, Sequence
+Two runs may want the same score of the same call. Then each has an item, and only one of them can be claimed
+at a time; once one has its result, the other takes that over when it would be claimed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import (
+    CTE,
     BigInteger,
     ColumnElement,
     Connection,
@@ -16,17 +21,21 @@ from sqlalchemy import (
     column,
     delete,
     func,
+    literal_column,
+    not_,
     select,
     table,
     tuple_,
     update,
 )
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from tracehooks.records import Reason, Score, Status
 from tracehooks.store.database import Area, Database
 from tracehooks.store.encoding import chunks, duration_micros, safe_text, to_micros
 from tracehooks.store.rows import WorkItem
 from tracehooks.store.runs import RUNS
+from tracehooks.store.score_table import SCORES
 from tracehooks.store.upserts import insert_missing
 
 T = TypeVar("T")
@@ -46,10 +55,19 @@ ITEMS = table(
     column("attempts", BigInteger),
     column("owner", Text),
     column("claimable_at", BigInteger),  # 0 when planned, the lease's end when claimed, null when done
+    column("seen", BigInteger),
 )
 KEY = ("run_id", "trace_id", "span_id", "score_name")
 IN_ORDER = (ITEMS.c.trace_id, ITEMS.c.span_id, ITEMS.c.score_name)
 PLANNED: dict[str, Any] = {"state": "planned", "owner": None, "claimable_at": 0}
+# the same score of the same call, in another run
+OTHERS = ITEMS.alias("others")
+# what there is of the score that an item is about, in whatever project
+KNOWN = (
+    SCORES.c.trace_id == ITEMS.c.trace_id,
+    SCORES.c.span_id == ITEMS.c.span_id,
+    SCORES.c.name == ITEMS.c.score_name,
+)
 AT_ONCE = 5000
 HELD_AT_ONCE = 500
 
@@ -71,31 +89,21 @@ class Items:
     def claim(self, run_id: str, owner: str, limit: int, lease: timedelta) -> list[WorkItem]:
         """Take at most ``limit`` items for ``owner``: planned ones, and claimed ones whose lease is over.
 
-        Atomic: no two claims get the same item. Each claim raises an item's token, so that the result of an
-        earlier holder is refused.
+        Atomic: no two claims get the same item, nor two items of different runs about the same score of the
+        same call. An item whose call was judged since it was planned, by another run or online, is done with
+        that result and not handed out. Each claim raises an item's token, so that the result of an earlier
+        holder is refused.
         """
         now = to_micros(self._clock())
-        due = (
-            select(*(ITEMS.c[name] for name in KEY))
-            .where(ITEMS.c.run_id == run_id, ITEMS.c.claimable_at <= now)
-            .order_by(ITEMS.c.claimable_at, *IN_ORDER)
-            .limit(limit)
-            .cte("due")
-        )
-        statement = (
-            update(ITEMS)
-            .where(*(ITEMS.c[name] == due.c[name] for name in KEY))
-            .values(
-                state="claimed",
-                owner=safe_text(owner),
-                claimable_at=now + duration_micros(lease),
-                token=ITEMS.c.token + 1,
-                attempts=ITEMS.c.attempts + 1,
-            )
-            .returning(*ITEMS.c)
-        )
-        items = self._write(lambda connection: [_item(row) for row in connection.execute(statement)])
-        return sorted(items, key=lambda item: item.key)
+        held = {"state": "claimed", "owner": safe_text(owner), "claimable_at": now + duration_micros(lease)}
+
+        def work(connection: Connection) -> list[WorkItem]:
+            due = _due(run_id, now, limit)
+            while connection.execute(_taking_over_results(due)).all():
+                pass  # those that come next may have results of others too
+            return [_item(row) for row in connection.execute(_claiming(due, held))]
+
+        return sorted(self._write(work), key=lambda item: item.key)
 
     def renew(self, items: Sequence[WorkItem], owner: str, lease: timedelta) -> int:
         """Hold on to ``items`` for another ``lease``. Returns how many are still held with their tokens."""
@@ -116,7 +124,8 @@ class Items:
         done = ITEMS.c.state == "done"
         chosen = done if scored else and_(done, ITEMS.c.status == Status.UNSCORED.value)
         statement = update(ITEMS).where(ITEMS.c.run_id == run_id, chosen)
-        statement = statement.values(**PLANNED, status=None, reason_code=None)
+        seen = select(func.coalesce(func.max(SCORES.c.entries), 0)).where(*KNOWN).scalar_subquery()
+        statement = statement.values(**PLANNED, status=None, reason_code=None, seen=seen)
         return self._write(lambda connection: connection.execute(statement).rowcount)
 
     def keep_only(self, run_id: str, score_name: str) -> int:
@@ -127,9 +136,11 @@ class Items:
         statement = delete(ITEMS).where(ITEMS.c.run_id == run_id, ITEMS.c.score_name != score_name)
         return self._write(lambda connection: connection.execute(statement).rowcount)
 
-    def owners(self, run_id: str) -> list[str]:
-        """Who holds claims of the run."""
-        query = select(ITEMS.c.owner).where(ITEMS.c.run_id == run_id, ITEMS.c.state == "claimed").distinct()
+    def owners(self, run_id: str | None = None) -> list[str]:
+        """Who holds claims of the run, or of any run."""
+        query = select(ITEMS.c.owner).where(ITEMS.c.state == literal_column("'claimed'")).distinct()
+        if run_id is not None:
+            query = query.where(ITEMS.c.run_id == run_id)
         return self._database.read(lambda connection: sorted(connection.execute(query).scalars()))
 
     def remaining(self, run_id: str) -> int:
@@ -181,6 +192,42 @@ class Items:
         return self._database.write(Area.WORK, work)
 
 
+def _due(run_id: str, now: int, limit: int) -> CTE:
+    """The keys of the items that may be claimed next: whose call nobody works on for another run."""
+    elsewhere = (
+        select(OTHERS.c.run_id)
+        .where(
+            *(OTHERS.c[name] == ITEMS.c[name] for name in KEY[1:]),
+            OTHERS.c.run_id != run_id,
+            OTHERS.c.state == literal_column("'claimed'"),  # not a parameter: the index is for this value
+            OTHERS.c.claimable_at > now,
+        )
+        .exists()
+    )
+    return (
+        select(*(ITEMS.c[name] for name in KEY))
+        .where(ITEMS.c.run_id == run_id, ITEMS.c.claimable_at <= now, not_(elsewhere))
+        .order_by(ITEMS.c.claimable_at, *IN_ORDER)
+        .limit(limit)
+        .cte("due")
+    )
+
+
+def _taking_over_results(due: CTE) -> ReturningUpdate[Any]:
+    """Those of ``due`` whose call got a result since they were planned are done with it."""
+    done = {"state": "done", "owner": None, "claimable_at": None}
+    same = (ITEMS.c[name] == due.c[name] for name in KEY)
+    statement = update(ITEMS).where(*same, *KNOWN, SCORES.c.entries > ITEMS.c.seen)
+    found = statement.values(**done, status=SCORES.c.status, reason_code=SCORES.c.reason_code)
+    return found.returning(ITEMS.c.trace_id)  # counted by what comes back: SQLite does not count here
+
+
+def _claiming(due: CTE, held: Mapping[str, Any]) -> ReturningUpdate[Any]:
+    same = (ITEMS.c[name] == due.c[name] for name in KEY)
+    once_more = {"token": ITEMS.c.token + 1, "attempts": ITEMS.c.attempts + 1}
+    return update(ITEMS).where(*same).values({**held, **once_more}).returning(*ITEMS.c)
+
+
 def finish(connection: Connection, outcomes: Iterable[tuple[WorkItem, Score]]) -> set[tuple[str, ...]]:
     """Mark claimed items done with the outcomes of their scores.
 
@@ -225,6 +272,7 @@ def _row(run_id: str, item: WorkItem) -> dict[str, Any]:
         "reason_code": None,
         "token": 0,
         "attempts": 0,
+        "seen": item.seen,
         **PLANNED,
     }
 
@@ -243,4 +291,5 @@ def _item(row: Any) -> WorkItem:
         token=row.token,
         attempts=row.attempts,
         owner=row.owner,
+        seen=row.seen,
     )

@@ -271,7 +271,58 @@ REPLAYS = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS)
+NIGHTS = Step(
+    "claims across runs, held runs, due times, schedulers, notices",
+    (
+        # how many results the call had when the item was planned: more of them say that another judged it
+        "ALTER TABLE items ADD COLUMN seen BIGINT NOT NULL DEFAULT 0",
+        "CREATE INDEX items_claimed ON items (trace_id, span_id, score_name) WHERE state = 'claimed'",
+        # the end of the lease of the process that works on the run
+        "ALTER TABLE runs ADD COLUMN held_until BIGINT",
+        """
+        CREATE TABLE firings (
+            job TEXT NOT NULL,
+            slot TEXT NOT NULL,
+            due BIGINT NOT NULL,
+            state TEXT NOT NULL CHECK (state IN ('open', 'done', 'missed')),
+            window_start BIGINT,
+            window_end BIGINT,
+            run_id TEXT,
+            noted_at BIGINT NOT NULL,
+            note TEXT NOT NULL,
+            PRIMARY KEY (job, slot)
+        )
+        """,
+        "CREATE INDEX firings_by_due ON firings (job, due)",
+        "CREATE TABLE schedulers (owner TEXT NOT NULL PRIMARY KEY, started BIGINT NOT NULL, seen BIGINT)",
+        """
+        CREATE TABLE notices (
+            id TEXT NOT NULL PRIMARY KEY,
+            job TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            channel TEXT NOT NULL,
+            payload TEXT NOT NULL,
+            created BIGINT NOT NULL,
+            state TEXT NOT NULL CHECK (state IN ('pending', 'sent', 'dead')),
+            attempts BIGINT NOT NULL,
+            next_attempt BIGINT NOT NULL,
+            error TEXT
+        )
+        """,
+        "CREATE INDEX notices_due ON notices (state, next_attempt)",
+    ),
+)
+
+READ_BACKS = Step(
+    "read-backs of accepted scores",
+    (
+        "ALTER TABLE outbox ADD COLUMN checks BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE outbox ADD COLUMN resent BIGINT NOT NULL DEFAULT 0",
+    ),
+)
+
+STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

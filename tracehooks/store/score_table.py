@@ -136,4 +136,5 @@ def stored_score(row: Any) -> StoredScore:
         environment=row["environment"],
         scored_at=from_micros(row["scored_at"]),
         source=row["source"],
+        entries=row["entries"],
     )

@@ -43,7 +43,6 @@ class Store:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._is_open = True
-        self.now = clock
         self.spans = Spans(database, clock)
         self.calls = Calls(database)
         self.runs = Runs(database, clock)
