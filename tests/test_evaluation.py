@@ -381,6 +381,7 @@ def test_failures_go_onto_the_trace_as_what_they_are(store: Store) -> None:
 
     _run(data=_data(3), scorers=[Length(), bad], target=target)
     assert tracehooks.flush(20)
+    assert tracehooks.stats()["feedback"] == {"attached": 6, "stored": 6, "dropped": {}, "pending": 0}
     found = sorted((score.name, score.status.value, str(score.reason_code)) for score in store.scores.page())
     assert found == [
         ("bad", "unscored", "not_attempted"),

@@ -95,8 +95,13 @@ class AttachedScores:
     def stats(self) -> dict[str, object]:
         """``attached`` = stored + dropped + pending."""
         counts = self.counts.as_dict()
-        names = {"attached": "triggered", "stored": "scored", "dropped": "dropped", "pending": "pending"}
-        return {name: counts[source] for name, source in names.items()}
+        stored = counts["scored"] + sum(counts["unscored"].values()) + sum(counts["skipped"].values())
+        return {
+            "attached": counts["triggered"],
+            "stored": stored,
+            "dropped": counts["dropped"],
+            "pending": counts["pending"],
+        }
 
     def _find(self, batch: Sequence[Attached]) -> None:
         try:
