@@ -6,6 +6,7 @@
     ├── ConfigurationError     a setting, file or argument is wrong; names it, exit code 2
     │   └── MissingExtraError  an optional package is needed
     ├── StoreError             the local store cannot be opened, read or written
+    ├── PartialReadError       a backend gave up before a listing was whole; says how much was read
     ├── InvalidScoreError      a score's value is outside what its name allows (also a ValueError)
     └── RunningLoopError       a blocking call was made inside a running event loop
 
@@ -27,6 +28,19 @@ class MissingExtraError(ConfigurationError):
 
 class StoreError(TracehooksError):
     """The local store cannot be opened, read or written."""
+
+
+class PartialReadError(TracehooksError):
+    """A backend gave up before all of a listing was read. What was read must not pass for the whole.
+
+    ``read`` rows of ``total`` (None when the backend does not say how many there are) came; ``why`` is the
+    backend's own word.
+    """
+
+    def __init__(self, what: str, *, read: int, total: int | None, why: str) -> None:
+        self.what, self.read, self.total, self.why = what, read, total, why
+        among = f"{read:,} of {total:,}" if total is not None else f"{read:,} of an unknown number of"
+        super().__init__(f"fetched {among} {what} before the server gave up ({why}); run it again later")
 
 
 class InvalidScoreError(TracehooksError, ValueError):

@@ -15,6 +15,7 @@ from tracehooks.store.database import Database
 from tracehooks.store.decisions import DECISIONS
 from tracehooks.store.firings import FIRINGS
 from tracehooks.store.items import ITEMS
+from tracehooks.store.listed import LISTED
 from tracehooks.store.losses import LOSSES
 from tracehooks.store.migrations import STEPS, VERSIONS, Step, migrate
 from tracehooks.store.notices import NOTICES
@@ -32,6 +33,7 @@ TABLES = (
     HISTORY,
     FIRINGS,
     ITEMS,
+    LISTED,
     LOSSES,
     NOTICES,
     OUTBOX,

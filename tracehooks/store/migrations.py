@@ -322,7 +322,21 @@ READ_BACKS = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS)
+LISTED = Step(
+    "what runs listed from a backend",
+    (
+        """
+        CREATE TABLE listed (
+            run_id TEXT NOT NULL REFERENCES runs (id),
+            part BIGINT NOT NULL,
+            keys TEXT NOT NULL,
+            PRIMARY KEY (run_id, part)
+        )
+        """,
+    ),
+)
+
+STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

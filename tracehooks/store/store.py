@@ -12,6 +12,7 @@ from tracehooks.store.decisions import Decisions
 from tracehooks.store.encoding import to_micros
 from tracehooks.store.firings import Firings
 from tracehooks.store.items import Items
+from tracehooks.store.listed import Listed
 from tracehooks.store.losses import Losses
 from tracehooks.store.memory import SHARED
 from tracehooks.store.migrations import migrate
@@ -54,6 +55,7 @@ class Store:
         self.firings = Firings(database, clock)
         self.schedulers = Schedulers(database, clock)
         self.notices = Notices(database, clock)
+        self.listed = Listed(database)
         self.losses = Losses(database, clock)
         self.references = References(database)
         self.overview = Overview(database)
