@@ -21,6 +21,11 @@ def load_scorer(name: str, settings: Settings) -> Any:
     return known[name].load()(settings)
 
 
+def noise_scorer(settings: Settings) -> Any:
+    """The judge's scorer when a judge is configured, else the facts that the cases declare."""
+    return load_scorer("noise_sensitivity" if settings.judge.model else "noise_facts", settings)
+
+
 def toxicity_scorer(settings: Settings) -> Any:
     """The judge's scorer when a judge is configured, else the local pre-screen, under its own name."""
     return load_scorer("toxicity" if settings.judge.model else "toxicity_prescreen", settings)

@@ -57,6 +57,11 @@ class NoiseSensitivityScorer(JudgedScorer):
         self._instructions = prompt_text("noise_sensitivity")
         self.version = version_of(judge, self._instructions, asdict(self.scoring))
 
+    @property
+    def instructions(self) -> str:
+        """What the judge is told, the same for every question."""
+        return self._instructions
+
     async def run(
         self,
         *,

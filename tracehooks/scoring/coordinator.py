@@ -5,8 +5,8 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +89,8 @@ class Coordinator:
 
     So at any moment at most ``concurrency`` answers are paid for and not yet stored.
     ``all_results`` are those of ``sinks`` that also want what has no value. ``progress(tally, total)`` is
-    called after each commit.
+    called after each commit. ``prepare`` gives the scorer a call as it needs to see it; ``labels`` of an item
+    go into its score's metadata.
     """
 
     store: "Store"
@@ -103,6 +104,8 @@ class Coordinator:
     owner: str = field(default_factory=this_owner)
     lease: timedelta = LEASE
     progress: Callable[[Tally, int], None] = lambda tally, total: None
+    prepare: Callable[[AgentCall], AgentCall] = lambda call: call
+    labels: Callable[[WorkItem], Mapping[str, Any]] = lambda item: {}
 
     async def work(self, run_id: str) -> Tally:
         """Do what is left of the run. Returns what this pass did; claims are given back whatever happens."""
@@ -154,7 +157,7 @@ class Coordinator:
             if call is None:
                 gone.append(self._gone(item))
             else:
-                tasks.append(Task(item.key, call, self.scorer))
+                tasks.append(Task(item.key, self.prepare(call), self.scorer))
         self._commit(gone)
         return tasks
 
@@ -184,8 +187,9 @@ class Coordinator:
 
     def _record(self, outcome: Outcome) -> ScoreRecord:
         item, call = self._held[outcome.key]
+        score, labels = outcome.score, self.labels(item)
         return ScoreRecord(
-            score=outcome.score,
+            score=replace(score, metadata={**score.metadata, **labels}) if labels else score,
             call=call,
             run_id=item.run_id,
             item=item,
