@@ -13,13 +13,14 @@ from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
 from tracehooks.scoring import Coordinator, Deliverer, Discovery, Planner, Tally, Window, load_sinks
 from tracehooks.scoring.coordinator import this_owner
-from tracehooks.scoring.deliver import all_results
+from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.source import load_source
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 
 JOB = "toxicity"
 DELIVERY_SECONDS = 60.0
+CONFIRMATION_SECONDS = 30.0  # that a night waits to see its scores where they went; a later one looks again
 
 
 def utc_now() -> datetime:
@@ -145,6 +146,7 @@ class ToxicityNight:
             project=self.settings.project,
             sinks=tuple(self._sinks),
             all_results=all_results(self._sinks),
+            unwanted=unwanted(self._sinks),
             concurrency=self.settings.judge.concurrency,
             rescore=bool(run.plan.get("rescore")),
             owner=self.owner,
@@ -183,7 +185,9 @@ class ToxicityNight:
             },
             ended=self.clock(),
         )
-        Deliverer(self.store, self._sinks, owner=self.owner).deliver(DELIVERY_SECONDS)
+        deliverer = Deliverer(self.store, self._sinks, owner=self.owner)
+        if deliverer.deliver(DELIVERY_SECONDS):
+            deliverer.confirm(CONFIRMATION_SECONDS)
         return self.store.runs.get(run.id)
 
     def _rule(self, assessment: Assessment) -> Ruling:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from datetime import datetime, timedelta
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from tracehooks.records import AgentCall, Direction, Reason, Score
 
@@ -104,10 +104,28 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class ScoreSink(Protocol):
-    """Where scores go. A sink may be handed the same score twice and must then keep one."""
+    """Where scores go. A sink may be handed the same score twice and must then keep one.
+
+    It may also have ``wants_unscored = True`` for results without a value, ``unwanted``, names of scores that
+    it is never to get, and ``senders``, how many threads may deliver at once.
+    """
 
     def deliver(self, scores: Sequence["Delivery"]) -> Sequence["Receipt"]:
         """Send ``scores``; one receipt each, in their order. Raises only when nothing at all was sent."""
+        ...
+
+
+@runtime_checkable
+class ConfirmingSink(ScoreSink, Protocol):
+    """A sink that can be asked afterwards what became of a score."""
+
+    @property
+    def confirm_after(self) -> timedelta:
+        """How long after it was accepted a score can be read back at the earliest."""
+        ...
+
+    def confirm(self, scores: Sequence["Delivery"]) -> Sequence["ReadBack"]:
+        """Look for ``scores`` that were accepted. Raises when they could not be looked for."""
         ...
 
 
@@ -115,7 +133,8 @@ class ScoreSink(Protocol):
 class Delivery:
     """One score on its way to a sink.
 
-    ``time`` is the scored call's start; ``revision`` counts rescores from 1.
+    ``time`` is the scored call's start; ``revision`` counts rescores from 1. ``resent`` counts how often it
+    was sent before and accepted, and yet could not be read back. The rest is where the score came from.
     """
 
     id: str
@@ -124,19 +143,35 @@ class Delivery:
     time: datetime
     environment: str
     revision: int = 1
+    resent: int = 0
+    scorer_version: str = ""
+    run_id: str | None = None
+    probability: float | None = None
+    scored_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """What a sink said about one delivery.
 
-    ``error`` is set when it was not accepted; ``retry`` says whether trying later may help.
+    ``error`` is set when it was not accepted; ``retry`` says whether trying later may help, ``retry_after``
+    in how many seconds, where the sink was told.
     """
 
     id: str
     accepted: bool
     error: str | None = None
     retry: bool = True
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBack:
+    """What was found of one delivery: the same value and comment, others, or nothing yet."""
+
+    id: str
+    found: Literal["same", "other", "missing"]
+    detail: str = ""
 
 
 @runtime_checkable
@@ -149,3 +184,20 @@ class CallSource(Protocol):
         Each comes once, ordered by (start, trace, span).
         """
         ...
+
+
+Grade = Literal["ok", "note", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check looked at, how it is, and what to do about it. Only ``bad`` keeps things from working.
+
+    Other packages' checks join `tracehooks doctor` by the entry points of ``tracehooks.checks``: functions
+    ``(settings, *, network: bool, fix: bool) -> Iterator[Finding]``.
+    """
+
+    grade: Grade
+    about: str
+    what: str
+    remedy: str = ""

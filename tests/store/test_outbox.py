@@ -35,7 +35,16 @@ def test_a_delivery_holds_score_call_time_and_revision(store: Store) -> None:
     (delivery,) = take(store)
     (score,) = store.scores.of_trace(trace_id(1))
     assert delivery == Delivery(
-        id=score.id, score=score.score, call=call, time=call.start, environment="default", revision=1
+        id=score.id,
+        score=score.score,
+        call=call,
+        time=call.start,
+        environment="default",
+        revision=1,
+        scorer_version=score.scorer_version,
+        run_id=score.run_id,
+        probability=score.probability,
+        scored_at=score.scored_at,
     )
 
 

@@ -78,10 +78,11 @@ class SinkDelivery:
         with self._using() as store:
             Deliverer(store, {self._name: self._sink}, owner=owner).deliver(PASS_SECONDS)
             self.left = store.outbox.waiting(self._name, owner)
-        if self.left:
-            self._try_later()
-        else:
+            unseen = self._sink.confirms and store.outbox.wait(self._name, "accepted") is not None
+        if not self.left:
             self._pause = FIRST_PAUSE
+        if self.left or unseen:
+            self._try_later()
 
     def _try_later(self) -> None:
         if self._closed or (self._timer is not None and self._timer.is_alive()):
@@ -99,6 +100,10 @@ class _Guarded:
         self.refused = 0
         self._name, self._sink = name, sink
         self._failing = False
+        self.confirms = hasattr(sink, "confirm")
+        for option in ("confirm", "confirm_after", "senders"):
+            if hasattr(sink, option):
+                setattr(self, option, getattr(sink, option))
 
     def deliver(self, scores: Sequence[Delivery]) -> list[Receipt]:
         try:

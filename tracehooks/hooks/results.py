@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tracehooks.errors import StoreError, TracehooksError
 from tracehooks.hooks.delivery import SinkDelivery
 from tracehooks.protocols import ScoreSink
-from tracehooks.scoring.deliver import all_results, load_sinks
+from tracehooks.scoring.deliver import all_results, load_sinks, unwanted
 from tracehooks.store import ScoreRecord
 from tracehooks.tracing.trouble import trouble
 from tracehooks.worker import BackgroundWorker
@@ -173,7 +173,11 @@ class Results:
         sinks = self._sinks or {}
         try:
             store.scores.commit(
-                records, project=self._settings.project, sinks=tuple(sinks), all_results=all_results(sinks)
+                records,
+                project=self._settings.project,
+                sinks=tuple(sinks),
+                all_results=all_results(sinks),
+                unwanted=unwanted(sinks),
             )
         except Exception as error:
             from tracehooks.store.failures import is_about_the_data

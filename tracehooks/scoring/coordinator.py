@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -88,8 +88,8 @@ class Coordinator:
     """Works a run's items off: claims them, has them executed, commits each result before its slot is free.
 
     So at any moment at most ``concurrency`` answers are paid for and not yet stored.
-    ``all_results`` are those of ``sinks`` that also want what has no value. ``progress(tally, total)`` is
-    called after each commit. ``prepare`` gives the scorer a call as it needs to see it; ``labels`` of an item
+    ``all_results`` are those of ``sinks`` that also want what has no value, ``unwanted`` the names of scores
+    that a sink is not to get, by sink. ``progress(tally, total)`` is called after each commit. ``prepare`` gives the scorer a call as it needs to see it; ``labels`` of an item
     go into its score's metadata.
     """
 
@@ -98,6 +98,7 @@ class Coordinator:
     project: str
     sinks: Sequence[str] = ()
     all_results: Sequence[str] = ()
+    unwanted: Mapping[str, Collection[str]] = field(default_factory=dict)
     concurrency: int = 16
     grant: Grant = field(default_factory=Grant)
     rescore: bool = False
@@ -182,7 +183,11 @@ class Coordinator:
 
     def _write(self, records: Sequence[ScoreRecord]) -> list[bool]:
         return self.store.scores.commit(
-            records, project=self.project, sinks=self.sinks, all_results=self.all_results
+            records,
+            project=self.project,
+            sinks=self.sinks,
+            all_results=self.all_results,
+            unwanted=self.unwanted,
         )
 
     def _record(self, outcome: Outcome) -> ScoreRecord:

@@ -1,9 +1,11 @@
 """The deliverer: empties the outbox into the sinks, and notes what each sink said."""
 
 import logging
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from enum import Enum, auto
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
@@ -41,28 +43,130 @@ def all_results(sinks: Mapping[str, ScoreSink]) -> tuple[str, ...]:
     return tuple(name for name, sink in sinks.items() if getattr(sink, "wants_unscored", False))
 
 
-class Deliverer:
-    """Hands the outbox to the sinks in batches. A sink that fails keeps its rows for later."""
+def unwanted(sinks: Mapping[str, ScoreSink]) -> dict[str, frozenset[str]]:
+    """The names of scores that ``sinks`` are not to get, by sink: what they say by ``unwanted``."""
+    named = {name: frozenset(getattr(sink, "unwanted", ())) for name, sink in sinks.items()}
+    return {name: names for name, names in named.items() if names}
 
-    def __init__(self, store: "Store", sinks: Mapping[str, ScoreSink], *, owner: str) -> None:
-        self._store, self._sinks, self._owner = store, sinks, owner
+
+class Deliverer:
+    """Hands the outbox to the sinks in batches. A sink that fails keeps its rows for later.
+
+    ``progress`` is called after each batch with the number of scores that it settled.
+    """
+
+    def __init__(
+        self,
+        store: "Store",
+        sinks: Mapping[str, ScoreSink],
+        *,
+        owner: str,
+        progress: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        self._store, self._sinks, self._owner, self._progress = store, sinks, owner, progress
 
     def deliver(self, timeout: float | None = None) -> bool:
-        """Deliver what is due within ``timeout`` seconds. True when nothing that was due is left."""
+        """Deliver what is due within ``timeout`` seconds. True when nothing that was due is left.
+
+        What was accepted, and is due to be looked for, is looked for too, once.
+        """
         end = None if timeout is None else time.monotonic() + timeout
         emptied = [self._empty(name, sink, end) for name, sink in self._sinks.items()]
+        for name, sink in self._sinks.items():
+            self._look(name, sink, end)
         return all(emptied)
 
+    def confirm(self, timeout: float) -> bool:
+        """Look for what was accepted until all of it is confirmed. False when ``timeout`` was not enough."""
+        end = time.monotonic() + timeout
+        while self._wait_for_accepted(end):
+            if not all(self._look(name, sink, end) for name, sink in self._sinks.items()):
+                return False
+        return self._wait() is None
+
+    def _wait_for_accepted(self, end: float) -> bool:
+        """Wait until something is due to be looked for; False when nothing is, or not in time."""
+        wait = self._wait()
+        if wait is None or time.monotonic() + wait >= end:
+            return False
+        time.sleep(wait)
+        return True
+
+    def _wait(self) -> float | None:
+        """Seconds until something is due to be looked for; None when nothing will be."""
+        confirming = [name for name, sink in self._sinks.items() if hasattr(sink, "confirm")]
+        found = (self._store.outbox.wait(name, "accepted") for name in confirming)
+        return min((wait for wait in found if wait is not None), default=None)
+
     def _empty(self, name: str, sink: ScoreSink, end: float | None) -> bool:
+        """Deliver what is due; by several threads where the sink allows it and one batch is not all."""
+        first = self._batch(name, sink)
+        if first is not Batch.FULL:
+            return first is Batch.LAST
+        results = [False] * getattr(sink, "senders", 1)
+
+        def send(number: int) -> None:
+            while end is None or time.monotonic() < end:
+                outcome = self._batch(name, sink)
+                if outcome is not Batch.FULL:
+                    results[number] = outcome is Batch.LAST
+                    return
+
+        try:
+            others = [_started(send, number) for number in range(1, len(results))]
+        except RuntimeError:  # on its way out the interpreter starts no threads
+            others, results[1:] = [], []
+        send(0)
+        for thread in others:
+            thread.join(None if end is None else max(0.0, end - time.monotonic()))
+        return all(results)
+
+    def _batch(self, name: str, sink: ScoreSink) -> "Batch":
+        deliveries = self._store.outbox.pending(name, BATCH, self._owner, LEASE)
+        if not deliveries:
+            return Batch.LAST
+        receipts = _receipts(name, sink, deliveries)
+        after = getattr(sink, "confirm_after", timedelta(0))
+        self._store.outbox.settle(name, receipts, deliveries, confirm_after=after)
+        accepted = any(receipt.accepted for receipt in receipts)
+        self._progress(sum(receipt.accepted or not receipt.retry for receipt in receipts))
+        if not accepted and any(receipt.retry for receipt in receipts):
+            return Batch.FAILED
+        return Batch.FULL
+
+    def _look(self, name: str, sink: ScoreSink, end: float | None) -> bool:
+        """Look for what was accepted and is due; False when it could not be looked for."""
+        if not hasattr(sink, "confirm"):
+            return True
         while end is None or time.monotonic() < end:
-            deliveries = self._store.outbox.pending(name, BATCH, self._owner, LEASE)
+            deliveries = self._store.outbox.accepted(name, BATCH, self._owner, LEASE)
             if not deliveries:
                 return True
-            receipts = _receipts(name, sink, deliveries)
-            self._store.outbox.settle(name, receipts, deliveries)
-            if not any(receipt.accepted for receipt in receipts):
+            try:
+                with untraced():
+                    found = sink.confirm(deliveries)
+            except Exception as error:
+                # the lease says when they are looked for again
+                logger.info("sink %s: %d scores could not be looked for: %s", name, len(deliveries), error)
                 return False
-        return False
+            self._store.outbox.settle_read_backs(name, found, deliveries)
+            self._progress(0)
+        return True
+
+
+class Batch(Enum):
+    """How sending one batch ended: more may be due, nothing was due, or the sink took nothing."""
+
+    FULL = auto()
+    LAST = auto()
+    FAILED = auto()
+
+
+def _started(work: Callable[[int], None], number: int) -> threading.Thread:
+    """A daemon thread at ``work``: a sink that hangs must not keep the process from ending."""
+    thread = threading.Thread(target=work, args=(number,), name="tracehooks-sender", daemon=True)
+    thread.start()
+    return thread
 
 
 def _receipts(name: str, sink: ScoreSink, deliveries: list[Delivery]) -> list[Receipt]:

@@ -1,6 +1,6 @@
 """The one transaction in which results become scores: work item, score, history and outbox together."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
@@ -25,6 +25,7 @@ def commit(
     sinks: Sequence[str],
     now: int,
     all_results: Sequence[str] = (),
+    unwanted: Mapping[str, Collection[str]] | None = None,
 ) -> list[bool]:
     """Write ``records`` within the transaction of ``connection``; see :meth:`Scores.commit`."""
     with_items = [(record.item, record.score) for record in records if record.item is not None]
@@ -34,8 +35,11 @@ def commit(
     calls = _missing_calls(connection, ours)
     rows = [score_row(record, record.call or calls.get(address(record)), project, now) for record in ours]
     scored, others = _merge(connection, ours, rows)
-    enqueue(connection, sinks, scored, now)
-    enqueue(connection, all_results, others, now)
+    names = {row["id"]: row["name"] for row in rows}
+    for sink in dict.fromkeys(sinks):
+        new = {**scored, **others} if sink in all_results else scored
+        refused = (unwanted or {}).get(sink, ())
+        enqueue(connection, sink, {key: n for key, n in new.items() if names[key] not in refused}, now)
     return taken
 
 

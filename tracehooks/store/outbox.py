@@ -1,12 +1,18 @@
-"""The outbox: scores on their way to the sinks."""
+"""The outbox: scores on their way to the sinks.
 
-from collections.abc import Callable, Mapping, Sequence
+A row is ``pending`` until its sink has accepted the score. A sink that can be asked afterwards also confirms
+it: ``confirmed`` says that the same value and comment were read back. One that is accepted and then cannot be
+read back is pending again, and ``dead`` when that goes on; so is one that the sink refuses for good.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import BigInteger, Connection, Text, column, func, or_, select, table, update
 
-from tracehooks.protocols import Delivery, Receipt
+from tracehooks.protocols import Delivery, ReadBack, Receipt
+from tracehooks.records import AgentCall
 from tracehooks.store.calls import read_calls
 from tracehooks.store.database import Area, Database
 from tracehooks.store.encoding import (
@@ -31,11 +37,18 @@ OUTBOX = table(
     column("owner", Text),
     column("error", Text),
     column("updated_at", BigInteger),
+    column("checks", BigInteger),  # how often it was looked for in vain since it was accepted
+    column("resent", BigInteger),  # how often it was accepted and yet not to be found
 )
 KEY = ("sink", "score_id")
 FIRST_PAUSE = timedelta(seconds=5)
 LONGEST_PAUSE = timedelta(minutes=10)
+# between looking for a score that was accepted and looking again; then it is sent again
+CHECK_PAUSES = tuple(timedelta(seconds=seconds) for seconds in (5, 10, 20, 40, 80))
+MOST_RESENT = 3
 IDS_AT_ONCE = 500
+
+Claimable = Literal["pending", "accepted"]
 
 
 class Outbox:
@@ -46,10 +59,17 @@ class Outbox:
 
     def pending(self, sink: str, limit: int, owner: str, lease: timedelta) -> list[Delivery]:
         """Take at most ``limit`` deliveries that are due; no one else gets them before ``lease`` is over."""
+        return self._claim("pending", sink, limit, owner, lease)
+
+    def accepted(self, sink: str, limit: int, owner: str, lease: timedelta) -> list[Delivery]:
+        """The same of those that were accepted and are due to be looked for."""
+        return self._claim("accepted", sink, limit, owner, lease)
+
+    def _claim(self, state: Claimable, sink: str, limit: int, owner: str, lease: timedelta) -> list[Delivery]:
         now = to_micros(self._clock())
         due = (
             select(OUTBOX.c.sink, OUTBOX.c.score_id)
-            .where(OUTBOX.c.sink == sink, OUTBOX.c.state == "pending", OUTBOX.c.next_attempt <= now)
+            .where(OUTBOX.c.sink == sink, OUTBOX.c.state == state, OUTBOX.c.next_attempt <= now)
             .order_by(OUTBOX.c.next_attempt, OUTBOX.c.score_id)
             .limit(limit)
             .cte("due")
@@ -58,36 +78,108 @@ class Outbox:
             update(OUTBOX)
             .where(*(OUTBOX.c[name] == due.c[name] for name in KEY))
             .values(owner=safe_text(owner), next_attempt=now + duration_micros(lease), updated_at=now)
-            .returning(OUTBOX.c.score_id, OUTBOX.c.revision)
+            .returning(OUTBOX.c.score_id, OUTBOX.c.revision, OUTBOX.c.resent)
         )
 
         def work(connection: Connection) -> list[Delivery]:
-            taken = {row.score_id: row.revision for row in connection.execute(statement)}
+            taken = {row.score_id: (row.revision, row.resent) for row in connection.execute(statement)}
             return _deliveries(connection, taken)
 
         return self._database.write(Area.WORK, work)
 
-    def settle(self, sink: str, receipts: Sequence[Receipt], deliveries: Sequence[Delivery]) -> None:
+    def settle(
+        self,
+        sink: str,
+        receipts: Sequence[Receipt],
+        deliveries: Sequence[Delivery],
+        *,
+        confirm_after: timedelta = timedelta(0),
+    ) -> None:
         """Note what the sink said about ``deliveries``.
 
-        Accepted; or not, and due again after a growing pause; or dead when trying again cannot help. A
-        receipt for a revision that was replaced meanwhile changes nothing: the newer one is still pending.
+        Accepted, and due to be looked for after ``confirm_after``; or not, and due again after a growing
+        pause, or as long as the sink asked for; or dead when trying again cannot help. A receipt for a
+        revision that was replaced meanwhile changes nothing: the newer one is still pending.
         """
+        said = {receipt.id: receipt for receipt in receipts}
+
+        def outcome(row: Any, now: int) -> dict[str, Any]:
+            return _sent(said[row.score_id], row.attempts + 1, now, duration_micros(confirm_after))
+
+        self._settle("pending", sink, said, deliveries, outcome)
+
+    def settle_read_backs(
+        self, sink: str, read_backs: Sequence[ReadBack], deliveries: Sequence[Delivery]
+    ) -> None:
+        """Note what was found of ``deliveries`` that had been accepted.
+
+        Confirmed; or to be looked for again; or, looked for often enough, pending again, or in the end dead.
+        """
+        said = {read_back.id: read_back for read_back in read_backs}
+
+        def outcome(row: Any, now: int) -> dict[str, Any]:
+            return _looked_for(said[row.score_id], row.checks, row.resent, now)
+
+        self._settle("accepted", sink, said, deliveries, outcome)
+
+    def _settle(
+        self,
+        state: Claimable,
+        sink: str,
+        said: Mapping[str, Any],
+        deliveries: Sequence[Delivery],
+        outcome: Callable[[Any, int], dict[str, Any]],
+    ) -> None:
         now = to_micros(self._clock())
         revisions = {delivery.id: delivery.revision for delivery in deliveries}
 
         def work(connection: Connection) -> None:
-            rows = _pending_rows(connection, sink, list(revisions))
-            said = {receipt.id: receipt for receipt in receipts}
             outcomes: dict[tuple[Any, ...], list[str]] = {}
-            for score_id, row in rows.items():
-                if row.revision == revisions[score_id] and score_id in said:
-                    outcome = tuple(_outcome(said[score_id], row.attempts + 1, now).items())
-                    outcomes.setdefault(outcome, []).append(score_id)
-            for outcome, ids in outcomes.items():
-                _set(connection, sink, ids, dict(outcome))
+            for row in _rows_in(connection, state, sink, list(revisions)):
+                if row.revision == revisions[row.score_id] and row.score_id in said:
+                    outcomes.setdefault(tuple(outcome(row, now).items()), []).append(row.score_id)
+            for values, ids in outcomes.items():
+                _set(connection, sink, ids, dict(values))
 
         self._database.write(Area.WORK, work)
+
+    def revive(self, sink: str) -> int:
+        """Make the dead deliveries of ``sink`` pending again, due now; returns how many those were."""
+        now = to_micros(self._clock())
+        fresh = {"state": "pending", "attempts": 0, "checks": 0, "resent": 0, "owner": None}
+        statement = (
+            update(OUTBOX)
+            .where(OUTBOX.c.sink == sink, OUTBOX.c.state == "dead")
+            .values(**fresh, next_attempt=now, updated_at=now)
+            .returning(OUTBOX.c.score_id)
+        )
+        return self._database.write(Area.WORK, lambda connection: len(connection.execute(statement).all()))
+
+    def hurry(self, sink: str) -> None:
+        """Make what waits for its next attempt due now, but for what a sender is at."""
+        now = to_micros(self._clock())
+        waiting = (OUTBOX.c.state == "pending", OUTBOX.c.owner.is_(None), OUTBOX.c.next_attempt > now)
+        statement = update(OUTBOX).where(OUTBOX.c.sink == sink, *waiting).values(next_attempt=now)
+        self._database.write(Area.WORK, lambda connection: connection.execute(statement))
+
+    def wait(self, sink: str, state: Claimable) -> float | None:
+        """Seconds until the next delivery in ``state`` is due, or its sender's lease over; None for none."""
+        query = select(func.min(OUTBOX.c.next_attempt)).where(OUTBOX.c.sink == sink, OUTBOX.c.state == state)
+        due = self._database.read(lambda connection: connection.execute(query).scalar())
+        return None if due is None else max(0.0, (due - to_micros(self._clock())) / 1e6)
+
+    def troubles(self, limit: int = 5) -> list[tuple[str, str, str, int]]:
+        """What sinks said about what is dead or waits: (sink, state, error, how many), the most first."""
+        columns = (OUTBOX.c.sink, OUTBOX.c.state, OUTBOX.c.error)
+        query = (
+            select(*columns, func.count().label("n"))
+            .where(OUTBOX.c.error.is_not(None))
+            .group_by(*columns)
+            .order_by(func.count().desc(), *columns)
+            .limit(limit)
+        )
+        rows = self._database.read(lambda connection: connection.execute(query).all())
+        return [(row.sink, row.state, row.error, row.n) for row in rows]
 
     def waiting(self, sink: str, owner: str) -> int:
         """How many deliveries to ``sink`` are pending, but for those that others than ``owner`` are at."""
@@ -110,8 +202,8 @@ class Outbox:
         return found
 
 
-def enqueue(connection: Connection, sinks: Sequence[str], revisions: Mapping[str, int], now: int) -> None:
-    """Put scores, given as {id: revision}, up for delivery to every sink. A newer revision takes over."""
+def enqueue(connection: Connection, sink: str, revisions: Mapping[str, int], now: int) -> None:
+    """Put scores, given as {id: revision}, up for delivery to ``sink``. A newer revision takes over."""
     rows = [
         {
             "sink": sink,
@@ -123,52 +215,74 @@ def enqueue(connection: Connection, sinks: Sequence[str], revisions: Mapping[str
             "owner": None,
             "error": None,
             "updated_at": now,
+            "checks": 0,
+            "resent": 0,
         }
-        for sink in dict.fromkeys(sinks)
         for score_id, revision in sorted(revisions.items())
     ]
     upsert(connection, OUTBOX, KEY, rows)
 
 
-def _deliveries(connection: Connection, revisions: Mapping[str, int]) -> list[Delivery]:
+def _deliveries(connection: Connection, taken: Mapping[str, tuple[int, int]]) -> list[Delivery]:
+    """The deliveries of scores given as {id: (revision, how often resent)}, by the calls' start."""
     rows = [
         dict(row)
-        for chunk in chunks(sorted(revisions), IDS_AT_ONCE)
+        for chunk in chunks(sorted(taken), IDS_AT_ONCE)
         for row in connection.execute(select(SCORES).where(SCORES.c.id.in_(chunk))).mappings()
     ]
     calls = read_calls(connection, [(row["trace_id"], row["span_id"]) for row in rows])
-    return [
-        Delivery(
-            id=row["id"],
-            score=stored_score(row).score,
-            call=calls.get((row["trace_id"], row["span_id"])) or kept_call(row),
-            time=from_micros(row["call_start"]),
-            environment=row["environment"],
-            revision=revisions[row["id"]],
-        )
-        for row in sorted(rows, key=lambda row: (row["call_start"], row["id"]))
-    ]
+    rows.sort(key=lambda row: (row["call_start"], row["id"]))
+    return [_delivery(row, calls.get((row["trace_id"], row["span_id"])), *taken[row["id"]]) for row in rows]
 
 
-def _pending_rows(connection: Connection, sink: str, ids: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _delivery(row: Mapping[str, Any], call: AgentCall | None, revision: int, resent: int) -> Delivery:
+    return Delivery(
+        id=row["id"],
+        score=stored_score(row).score,
+        call=call or kept_call(row),
+        time=from_micros(row["call_start"]),
+        environment=row["environment"],
+        revision=revision,
+        resent=resent,
+        scorer_version=row["scorer_version"],
+        run_id=row["run_id"],
+        probability=row["probability"],
+        scored_at=from_micros(row["scored_at"]),
+    )
+
+
+def _rows_in(connection: Connection, state: Claimable, sink: str, ids: Sequence[str]) -> Iterator[Any]:
     for chunk in chunks(ids, IDS_AT_ONCE):
         query = select(OUTBOX).where(
-            OUTBOX.c.sink == sink, OUTBOX.c.score_id.in_(chunk), OUTBOX.c.state == "pending"
+            OUTBOX.c.sink == sink, OUTBOX.c.score_id.in_(chunk), OUTBOX.c.state == state
         )
-        found |= {row.score_id: row for row in connection.execute(query)}
-    return found
+        yield from connection.execute(query).all()
 
 
-def _outcome(receipt: Receipt, attempts: int, now: int) -> dict[str, Any]:
+def _sent(receipt: Receipt, attempts: int, now: int, confirm_after: int) -> dict[str, Any]:
     """What a receipt, the one for the attempt of this number, makes of its row."""
     values: dict[str, Any] = {"attempts": attempts, "owner": None, "updated_at": now, "error": None}
     if receipt.accepted:
-        return values | {"state": "accepted"}
+        return values | {"state": "accepted", "checks": 0, "next_attempt": now + confirm_after}
     values["error"] = optional_text(receipt.error)
     if not receipt.retry:
         return values | {"state": "dead"}
+    if receipt.retry_after is not None:
+        return values | {"next_attempt": now + duration_micros(timedelta(seconds=receipt.retry_after))}
     return values | {"next_attempt": now + duration_micros(pause_after(attempts))}
+
+
+def _looked_for(read_back: ReadBack, checks: int, resent: int, now: int) -> dict[str, Any]:
+    """What looking for a score makes of its row, after so many looks in vain and so many times resent."""
+    values: dict[str, Any] = {"owner": None, "updated_at": now, "error": None}
+    if read_back.found == "same":
+        return values | {"state": "confirmed"}
+    if checks < len(CHECK_PAUSES):
+        return values | {"checks": checks + 1, "next_attempt": now + duration_micros(CHECK_PAUSES[checks])}
+    what = "it is not there" if read_back.found == "missing" else "something else is there"
+    values["error"] = optional_text(f"accepted, but {what} when read back: {read_back.detail}".rstrip(": "))
+    state = "dead" if resent >= MOST_RESENT else "pending"
+    return values | {"state": state, "checks": 0, "resent": resent + 1, "next_attempt": now}
 
 
 def _set(connection: Connection, sink: str, ids: Sequence[str], values: dict[str, Any]) -> None:

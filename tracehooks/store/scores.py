@@ -1,6 +1,6 @@
 """Stored scores: committed in one transaction, listed by the time of the scored call."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,6 +32,7 @@ class Scores:
         project: str,
         sinks: Sequence[str],
         all_results: Sequence[str] = (),
+        unwanted: Mapping[str, Collection[str]] | None = None,
     ) -> list[bool]:
         """Commit results: score, history, outbox and work item in one transaction for all ``records``.
 
@@ -39,8 +40,8 @@ class Scores:
         (the token is stale), and nothing of it was written. A scored result stays unless the record is a
         ``rescore``, which raises the revision; an unscored or skipped one never replaces a scored one.
         History keeps every result that was taken. ``sinks`` get what is scored; those of them that are in
-        ``all_results`` also what is unscored or skipped. Raises ValueError for a record that says neither
-        target nor call.
+        ``all_results`` also what is unscored or skipped; ``unwanted`` are the names of scores that a sink is
+        not to get, by sink. Raises ValueError for a record that says neither target nor call.
         """
         for record in records:
             address(record)
@@ -48,7 +49,8 @@ class Scores:
         if not records:
             return []
         return self._database.write(
-            Area.WORK, lambda connection: commit(connection, records, project, sinks, now, all_results)
+            Area.WORK,
+            lambda connection: commit(connection, records, project, sinks, now, all_results, unwanted),
         )
 
     def get(self, score_id: str) -> StoredScore | None:
