@@ -89,8 +89,8 @@ class Coordinator:
 
     So at any moment at most ``concurrency`` answers are paid for and not yet stored.
     ``all_results`` are those of ``sinks`` that also want what has no value, ``unwanted`` the names of scores
-    that a sink is not to get, by sink. ``progress(tally, total)`` is called after each commit. ``prepare`` gives the scorer a call as it needs to see it; ``labels`` of an item
-    go into its score's metadata.
+    that a sink is not to get, by sink. ``progress(tally, total)`` is called after each commit. ``prepare``
+    gives the scorer a call as it needs to see it; ``labels`` of an item go into its score's metadata.
     """
 
     store: "Store"
