@@ -24,6 +24,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Noise": {
         "datasets": ("datasets", "Check dataset files; make cases of recorded calls."),
+        "baseline": ("baseline", "Capture the answers to the clean questions; review them."),
         "variants": ("variants", "Make noise for the cases of a dataset."),
     },
     "Look": {

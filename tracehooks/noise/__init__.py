@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tracehooks.noise.recorded import case_from_call
     from tracehooks.noise.rows import NoiseRow, RowSummary, ScoreKind, summarize
     from tracehooks.noise.ruling import NoiseRuling, TypeRuling, rule_on_noise
-    from tracehooks.noise.writing import append_case, append_variants, write_dataset
+    from tracehooks.noise.writing import append_case, append_variants, set_baselines, write_dataset
 
 __all__ = [
     "NOISE_TYPES",
@@ -54,6 +54,7 @@ __all__ = [
     "read_dataset",
     "read_datasets",
     "rule_on_noise",
+    "set_baselines",
     "summarize",
     "write_dataset",
     "write_variants",
@@ -91,6 +92,7 @@ _HOMES = {
     "read_dataset": "tracehooks.noise.reading",
     "read_datasets": "tracehooks.noise.reading",
     "rule_on_noise": "tracehooks.noise.ruling",
+    "set_baselines": "tracehooks.noise.writing",
     "summarize": "tracehooks.noise.rows",
     "write_dataset": "tracehooks.noise.writing",
     "write_variants": "tracehooks.noise.model_written",

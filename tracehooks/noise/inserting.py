@@ -1,4 +1,4 @@
-"""Inserting an item into a list of a YAML file, leaving every other line as it is."""
+"""Inserting an item into a list of a YAML file, or setting a key, leaving every other line as it is."""
 
 from typing import Any
 
@@ -46,6 +46,30 @@ def with_item(text: str, parent: yaml.Node | None, key: str, document: Any) -> s
     return _inserted(
         _emptied(text, items), name.start_mark.line, as_yaml([document], name.start_mark.column + 2)
     )
+
+
+def with_value(text: str, parent: yaml.Node, key: str, value: Any, *, after: str) -> str:
+    """``text`` with ``key`` of the mapping ``parent`` set to ``value``; a new key stands behind ``after``.
+
+    A comment behind the old value stays. Raises CannotInsertError.
+    """
+    if not isinstance(parent, yaml.MappingNode) or parent.flow_style:
+        raise CannotInsertError
+    column = parent.start_mark.column
+    block = as_yaml({key: value}, column).removesuffix("\n").split("\n")
+    name, old = _entry(parent, key)
+    if name is None:
+        _, anchor = _entry(parent, after)
+        if anchor is None:
+            raise CannotInsertError
+        return _inserted(text, _last_line(anchor, text), "\n".join(block))
+    lines = text.split("\n")
+    first, last = name.start_mark.line, max(name.end_mark.line, _last_line(old, text))
+    is_block = isinstance(old, yaml.ScalarNode) and old.style in ("|", ">")
+    behind = "" if is_block else lines[old.end_mark.line][old.end_mark.column :]
+    head = lines[first][: name.start_mark.column]
+    begun = head + block[0][column:] + behind.rstrip()
+    return "\n".join((*lines[:first], begun, *block[1:], *lines[last + 1 :]))
 
 
 def _entry(parent: Any, key: str) -> tuple[Any, Any]:

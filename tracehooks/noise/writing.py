@@ -1,22 +1,24 @@
 """Writing datasets back so that a review shows what was added and nothing else.
 
-A case is appended, variants are inserted after those that are there; comments, quotes, blank lines and line
-ends stay as they are. Files are replaced in one step. What was written is read again before it counts.
+A case is appended, variants are inserted after those that are there, a baseline is set in its place;
+comments, quotes, blank lines and line ends stay as they are. Files are replaced in one step. What was
+written is read again before it counts.
 """
 
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.noise.cases import NoiseCase, NoiseVariant
 from tracehooks.noise.dataset import Dataset
 from tracehooks.noise.documents import parsed
 from tracehooks.noise.emitting import as_json, as_yaml, case_document, file_document, variant_document
-from tracehooks.noise.inserting import CannotInsertError, composed, item_of, with_item
+from tracehooks.noise.inserting import CannotInsertError, composed, item_of, with_item, with_value
 from tracehooks.noise.reading import dataset_from, read_dataset
 
 _YAML = (".yaml", ".yml")
@@ -82,16 +84,56 @@ def append_variants(path: str | Path, case_id: str, variants: Sequence[NoiseVari
 
     def change(text: str, suffix: str) -> str:
         if suffix in _LINES:
-            lines = text.split("\n")
-            full = [number for number, line in enumerate(lines) if line.strip()]
-            lines[full[position]] = as_json(case_document(grown))
-            return "\n".join(lines)
+            return _with_lines(text, {position: as_json(case_document(grown))})
         for variant in variants:
             node = item_of(composed(text), "cases", position)
             text = with_item(text, node, "variants", variant_document(variant))
         return text
 
     return _change(path, change, expected)
+
+
+def set_baselines(path: str | Path, captured: Mapping[str, tuple[str, Mapping[str, Any]]]) -> Dataset:
+    """Set baselines in the file at ``path``: case id -> the answer, and where it comes from.
+
+    The latter goes into the case's ``provenance``, under ``baseline``. Returns the dataset as it is then.
+    Raises ConfigurationError when there is no such case, or the file is only read.
+    """
+    path = Path(path)
+    before = read_dataset(path)
+    if unknown := captured.keys() - {case.id for case in before.cases}:
+        raise ConfigurationError(f"{path}: there is no case {', '.join(sorted(unknown))}")
+    cases = [
+        replace(case, baseline=captured[case.id][0], provenance=_with_source(case, captured[case.id][1]))
+        if case.id in captured
+        else case
+        for case in before.cases
+    ]
+    changed = [(position, case) for position, case in enumerate(cases) if case.id in captured]
+
+    def change(text: str, suffix: str) -> str:
+        if suffix in _LINES:
+            return _with_lines(text, {position: as_json(case_document(case)) for position, case in changed})
+        for position, case in changed:
+            for key, after in (("baseline", "query"), ("provenance", "baseline")):
+                node = item_of(composed(text), "cases", position)
+                text = with_value(text, node, key, case_document(case)[key], after=after)
+        return text
+
+    return _change(path, change, replace(before, cases=tuple(cases)))
+
+
+def _with_source(case: NoiseCase, source: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**case.provenance, "baseline": dict(source)}
+
+
+def _with_lines(text: str, new: Mapping[int, str]) -> str:
+    """``text`` with other lines in place of some, counted without those that are empty."""
+    lines = text.split("\n")
+    full = [number for number, line in enumerate(lines) if line.strip()]
+    for position, line in new.items():
+        lines[full[position]] = line
+    return "\n".join(lines)
 
 
 def _change(path: Path, change: Callable[[str, str], str], expected: Dataset) -> Dataset:
