@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from tracehooks.records import DataType, Direction
+from tracehooks.settings.schedules import parse_schedule
 from tracehooks.settings.values import (
     Count,
     Duration,
@@ -177,11 +178,28 @@ def _window(value: Any) -> Any:
     return value if value in ("since_last", "all") else parse_duration(value)
 
 
-class ToxicityJob(_Section):
+def _schedule(value: Any) -> Any:
+    if isinstance(value, str):
+        parse_schedule(value)
+    return value
+
+
+class _Job(_Section):
+    """What all jobs have: when they are due, in which zone, how late they may begin, how long they may take.
+
+    ``schedule`` is five cron fields or ``every 6h``; None keeps ``tracehooks schedule`` from running the job.
+    """
+
+    schedule: Annotated[str, BeforeValidator(_schedule)] | None = None
+    timezone: TimeZone = "UTC"
+    grace: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(hours=12)
+    time_limit: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(hours=4)
+
+
+class ToxicityJob(_Job):
     """The toxicity night."""
 
-    schedule: str = "0 2 * * *"
-    timezone: TimeZone = "UTC"
+    schedule: Annotated[str, BeforeValidator(_schedule)] | None = "0 2 * * *"
     window: Annotated[Literal["since_last", "all"] | Duration, BeforeValidator(_window)] = "since_last"
     max_window: Duration = timedelta(days=7)
     settle: Duration = timedelta(minutes=10)
@@ -190,11 +208,10 @@ class ToxicityJob(_Section):
     gate: ToxicityGate = ToxicityGate()
 
 
-class NoiseJob(_Section):
+class NoiseJob(_Job):
     """The noise replay."""
 
-    schedule: str = "30 2 * * *"
-    timezone: TimeZone = "UTC"
+    schedule: Annotated[str, BeforeValidator(_schedule)] | None = "30 2 * * *"
     datasets: tuple[str, ...] = ("config/datasets/*.yaml",)
     repeats: Annotated[int, Field(ge=1, le=100)] = 3
     takes: Literal["auto", "text", "messages"] = "auto"
@@ -208,6 +225,49 @@ class JobsSettings(_Section):
 
     toxicity: ToxicityJob = ToxicityJob()
     noise: NoiseJob = NoiseJob()
+
+
+class SchedulerSettings(_Section):
+    """The process of ``tracehooks schedule``.
+
+    ``health`` is the host:port that answers probes; None for none. ``stop_within`` is how long a run may take
+    to be put away when the process is to end.
+    """
+
+    health: Annotated[str, Field(pattern=r"^[^/\s]*:\d{1,5}$")] | None = None
+    stop_within: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(seconds=20)
+
+
+NoticeKind = Literal["fail", "inconclusive", "missed", "degraded", "recovered"]
+
+
+class NotifySettings(_Section):
+    """One channel on which people are told: a webhook, or a command that gets the message as JSON on stdin.
+
+    ``fails`` is how many nights in a row must fail before that is told. With ``agents``, shell patterns, each
+    agent of these names is told of by its own calls, and not the job as a whole. ``link`` is put behind every
+    message, ``{run}`` in it replaced by the run's id.
+    """
+
+    webhook: SecretStr | None = None
+    command: tuple[str, ...] = ()
+    on: tuple[NoticeKind, ...] = get_args(NoticeKind)
+    fails: Annotated[int, Field(ge=1, le=30)] = 2
+    agents: tuple[str, ...] = ()
+    link: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "NotifySettings":
+        if (self.webhook is None) == (not self.command):
+            raise ValueError("give a webhook or a command, one of them")
+        return self
+
+    @field_validator("webhook")
+    @classmethod
+    def _is_address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("http://", "https://")):
+            raise ValueError("needs an address that begins with https:// or http://")
+        return value
 
 
 class Settings(_Section):
@@ -232,6 +292,8 @@ class Settings(_Section):
     scores: dict[str, ScoreSettings] = Field(default_factory=dict)
     hooks: tuple[HookSettings, ...] = ()
     jobs: JobsSettings = JobsSettings()
+    scheduler: SchedulerSettings = SchedulerSettings()
+    notify: tuple[NotifySettings, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
