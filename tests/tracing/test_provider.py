@@ -59,6 +59,25 @@ def test_the_applications_provider_is_joined_not_replaced(tmp_path: Path, script
     assert stored(tmp_path) == ["agent", "agent"]
 
 
+FOREIGN = """
+attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "theirs"}
+with otel.get_tracer("app").start_as_current_span("theirs", attributes=attributes):
+    pass
+assert tracehooks.flush()
+"""
+
+
+@pytest.mark.parametrize(
+    "script", [APPLICATION + SET + INIT, APPLICATION + INIT + SET], ids=["app first", "init first"]
+)
+def test_others_agents_are_seen_whoever_is_first_although_nothing_is_decorated(
+    tmp_path: Path, script: str
+) -> None:
+    """An application that only its instrumentation traces may set its provider after init()."""
+    run(script + FOREIGN, tmp_path)
+    assert stored(tmp_path) == ["theirs"]
+
+
 def test_calls_before_and_after_the_application_sets_its_provider(tmp_path: Path) -> None:
     """A call made while our provider was private is kept, and so is one begun then and ended later."""
     script = """

@@ -2,7 +2,8 @@
 
 ``door`` is the one place of the process that decorated functions look at. Its ``recording`` is set when the
 provider is settled; while it is not (no ``init()`` yet, or a private provider that the application's own may
-still replace), ``find()`` looks whether the application has set its global provider meanwhile.
+still replace), ``find()`` looks whether the application has set its global provider meanwhile: at each call,
+and when that provider is set.
 """
 
 import os
@@ -17,6 +18,7 @@ from opentelemetry.trace import Tracer, TracerProvider
 from tracehooks.errors import ConfigurationError
 from tracehooks.tracing import semconv
 from tracehooks.tracing.capture import MAX_BYTES, Capture
+from tracehooks.tracing.global_provider import tell_when_set
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider as SdkTracerProvider
@@ -100,6 +102,7 @@ class Door:
             self.find()
             if self.recording is None:
                 self._make_private(service, set_global)
+                tell_when_set(self.find)
 
     def close(self) -> None:
         """Record no longer, except as an application's own provider may."""
