@@ -1,0 +1,82 @@
+"""The sink: scores from the outbox onto their traces in Langfuse, each once, each read back."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from tracehooks.exporters.langfuse.client import Client
+from tracehooks.exporters.langfuse.configs import ScoreConfigs
+from tracehooks.exporters.langfuse.letters import Letter, Unsendable, letter
+from tracehooks.exporters.langfuse.reading import compared, read_scores
+from tracehooks.exporters.langfuse.server import Server
+from tracehooks.exporters.langfuse.writing import Writer
+from tracehooks.protocols import Delivery, ReadBack, Receipt
+from tracehooks.settings import Settings
+
+SENDERS = 3
+RESENT_SINGLY = 2
+PRESCREENS = frozenset({"toxicity_prescreen"})
+CONFIRM_AFTER = timedelta(seconds=7)
+
+
+class LangfuseSink:
+    """Writes scores to one project, and confirms them by reading them back. Safe from several threads.
+
+    ``unwanted`` are the names of scores that stay here: by default the local pre-screen's, which are no
+    judge's. A score that cannot be read back again and again is written singly: that write counts as made
+    now, and so wins over whatever else was written under its id.
+    """
+
+    senders = SENDERS
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        confirm_after: timedelta = CONFIRM_AFTER,
+        unwanted: Iterable[str] = PRESCREENS,
+    ) -> None:
+        self.confirm_after = confirm_after
+        self.unwanted = frozenset(unwanted)
+        self.server = Server(client)
+        self.configs = ScoreConfigs(client)
+        self._client = client
+        self._writer = Writer(client, self.server)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "LangfuseSink":
+        """The sink for the settings' project. Raises ConfigurationError when its keys are missing."""
+        section = settings.langfuse
+        unwanted = () if section.prescreen else PRESCREENS
+        client = Client.from_settings(settings)
+        return cls(client, confirm_after=section.confirm_after, unwanted=unwanted)
+
+    def deliver(self, scores: Sequence[Delivery]) -> list[Receipt]:
+        """Write ``scores``. Raises when the server gives no answer, or does not take the keys."""
+        self.server.facts()
+        letters: dict[str, Letter] = {}
+        receipts: list[Receipt] = []
+        for delivery in scores:
+            try:
+                letters[delivery.id] = letter(delivery, self.configs.id_for(delivery.score))
+            except Unsendable as problem:
+                receipts.append(Receipt(id=delivery.id, accepted=False, error=str(problem), retry=False))
+        ours = [one for one in scores if one.id in letters]
+        together = [letters[one.id] for one in ours if one.resent < RESENT_SINGLY]
+        singly = [letters[one.id] for one in ours if one.resent >= RESENT_SINGLY]
+        if together:
+            receipts += self._writer.write(together)
+        if singly:
+            receipts += self._writer.write_singly(singly)
+        return receipts
+
+    def confirm(self, scores: Sequence[Delivery]) -> list[ReadBack]:
+        """Look for ``scores`` by their ids. Raises when the server gives no answer."""
+        rows = read_scores(self._client, self.server.facts(), [delivery.id for delivery in scores])
+        found = [compared(delivery, rows.get(delivery.id)) for delivery in scores]
+        if any(one.found == "missing" for one in found):
+            self.configs.forget()  # one that was made or archived meanwhile has them dropped
+        return found
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
