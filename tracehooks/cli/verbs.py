@@ -20,7 +20,8 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "run": ("run", "Sample traced calls, judge them, end in one verdict."),
         "resume": ("resume", "Finish a run that was cut short."),
         "status": ("status", "Show the last runs and what waits; exit code for a check."),
-        "report": ("report", "Show a run's report again, also as Markdown."),
+        "outbox": ("outbox", "Show what is on its way to the sinks; send it now."),
+        "report": ("report", "Show a run's report again, also as Markdown or HTML."),
     },
     "Noise": {
         "datasets": ("datasets", "Check dataset files; make cases of recorded calls."),
@@ -31,6 +32,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "explain": ("explain", "Say why a trace has a score, or none."),
         "traces": ("traces", "List traced calls with their scores; prune old ones."),
         "scores": ("scores", "List scores with their reasons."),
+        "view": ("view", "Look at all of it in the browser, on this machine only."),
     },
 }
 VERBS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
