@@ -11,7 +11,7 @@ from tracehooks import ScoringHook, traced
 
 logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="LOG %(message)s")
 
-SLOW = float(os.environ.get("ENDS_SLOW", "1"))  # seconds: what must be waited for at the end
+SLOW = float(os.environ.get("ENDS_SLOW", "0.3"))  # seconds: what must be waited for at the end
 
 
 async def length(call: Any) -> float:

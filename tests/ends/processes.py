@@ -17,13 +17,15 @@ ROOT = Path(__file__).parents[2]
 PREAMBLE = (
     "import asyncio, os, signal, sys, threading, time\nimport tracehooks\nfrom tests.ends.app import *\n"
 )
-SETTLED = 0.4  # seconds, fewer than the app's slow scorer takes
+SETTLED = 0.15  # seconds, fewer than the app's slow scorer takes
+LOST = 8  # seconds after which a signal is sent again, longer than any end may take
+PATIENCE = 40  # seconds for a process on a busy machine; one that waits does so for longer
 NAMES = ("length", "quality", "thumbs")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended. ``seconds`` is from its last printed line, or its start, to its end."""
+    """How a process ended. ``seconds`` is from its signal, its first line, or its start, to its end."""
 
     code: int
     seconds: float
@@ -46,12 +48,13 @@ def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(("TRACEHOOKS_", "OTEL_"))
     }
-    paths = [str(ROOT), str(folder / "site"), str(folder)]
+    paths = [str(ROOT), str(folder / "site"), str(folder.parent / "site"), str(folder)]
     return {
         **clean,
         "PYTHONPATH": os.pathsep.join(paths),
         "TRACEHOOKS_STORE": url_of(folder),
         "PYTHONWARNINGS": "ignore::DeprecationWarning",
+        "PYTHONFAULTHANDLER": "1",
         **(more or {}),
     }
 
@@ -59,7 +62,12 @@ def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str
 def run(
     folder: Path, body: str, *, kill: signal.Signals | None = None, more: Mapping[str, str] | None = None
 ) -> Ended:
-    """Run a script; with ``kill`` it gets that signal when it prints ``ready``."""
+    """Run a script in ``folder`` to its end; with ``kill`` it gets that signal when it has printed ``ready``.
+
+    Python loses the wake-up of a signal that comes just as a call begins to wait, whoever's handler it is:
+    it runs the handler when that call returns, or with the next signal. So that is sent again, too late to
+    help a handler that takes longer than it may.
+    """
     file = folder / "script.py"
     file.write_text(PREAMBLE + textwrap.dedent(body))
     process = subprocess.Popen(
@@ -73,14 +81,18 @@ def run(
     assert process.stdout is not None
     begun = time.monotonic()
     first = process.stdout.readline()
-    if first:
-        begun = time.monotonic()
     if kill is not None:
         assert first == "ready\n", process.communicate(timeout=20)
-        # Python runs no handler for a signal that comes just as a call begins to wait: let it wait
         time.sleep(SETTLED)
         process.send_signal(kill)
-    out, err = process.communicate(timeout=60)
+    if first:
+        begun = time.monotonic()
+    try:
+        out, err = process.communicate(timeout=PATIENCE if kill is None else LOST)
+    except subprocess.TimeoutExpired:
+        process.send_signal(kill or signal.SIGABRT)  # faulthandler says where it hangs
+        begun = time.monotonic()
+        out, err = process.communicate(timeout=PATIENCE)
     return Ended(process.returncode, time.monotonic() - begun, first + out, err)
 
 

@@ -32,7 +32,7 @@ def ask(port: int) -> str:
 
 
 def serve(
-    folder: Path, command: list[str], port: int, *, pause: float = 0.0, slow: float = 1.0
+    folder: Path, command: list[str], port: int, *, pause: float = 0.0, slow: float = 0.3
 ) -> tuple[int, set[str]]:
     """Start a server, ask it, stop it. Returns its exit code and the processes that answered."""
     log = (folder / "server.log").open("w")
