@@ -113,8 +113,8 @@ def test_it_must_be_clear_whom_to_ask(tmp_path: Path, inside: Inside) -> None:
     """No agent, an unknown one, one that cannot be loaded: a sentence each."""
     shop = shop_with(tmp_path, desk_yaml=DATASET)
     for args, says in (
-        ((), "it is not clear whom to ask; set agent"),
-        (("--agent", "sales"), "--agent 'sales': the settings name no such agent"),
+        ((), "agent: no agent is set"),
+        (("--agent", "sales"), "there is no agent 'sales'"),
         (("--agent", "nowhere.agents:answer"), "the agent nowhere.agents:answer cannot be loaded"),
     ):
         result = inside(shop, "baseline", "capture", *args)

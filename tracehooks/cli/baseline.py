@@ -7,9 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from tracehooks.cli import output
-from tracehooks.cli.agent_choice import AgentOption
 from tracehooks.cli.captured import Captured, ask_clean, store_baselines
-from tracehooks.cli.dataset_files import WRITABLE, CaseOption, FilesArgument, check_cases, read_files
+from tracehooks.cli.dataset_files import (
+    WRITABLE,
+    AgentOption,
+    CaseOption,
+    FilesArgument,
+    check_cases,
+    read_files,
+)
 from tracehooks.cli.options import ConfigOption, JsonOption
 from tracehooks.cli.session import read_settings
 from tracehooks.cli.verbs import examples, verb_app

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from tracehooks.cli.agent_choice import chosen_agent
 from tracehooks.cli.progress import progress
 from tracehooks.masking import SECRET_PATTERNS, masker
 from tracehooks.noise.cases import NoiseCase
@@ -46,6 +45,7 @@ def ask_clean(
     settings: Settings, wanted: Sequence[tuple[Dataset, NoiseCase]], name: str | None
 ) -> tuple[list[Captured], dict[str, Any]]:
     """What came of each case, and who was asked."""
+    from tracehooks.jobs.noise_setup import chosen_agent
     from tracehooks.replay import clean_asks, driving, replay
 
     agent = chosen_agent(settings, name)

@@ -23,6 +23,14 @@ FilesArgument = Annotated[
 CaseOption = Annotated[
     list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be given again.")
 ]
+AgentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--agent",
+        metavar="AGENT",
+        help="A name of agents in the settings, module:function, or an http address.",
+    ),
+]
 WRITABLE = (".yaml", ".yml", ".jsonl", ".ndjson")
 
 
