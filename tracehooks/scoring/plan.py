@@ -32,7 +32,8 @@ class Discovery:
 
     ``late`` counts those discovered calls that started before the window, but were not there to be seen
     when their own window was planned. ``planned`` are the draws that a run judges, ``held`` those that an
-    earlier pass of the same run planned already. ``listed`` are the keys of what a source that draws for
+    earlier pass of the same run planned already. ``seen`` is how many results a call had when it was looked
+    at. ``listed`` are the keys of what a source that draws for
     itself has looked at, ``brought`` the scores that it has of the drawn calls and the store has not.
     """
 
@@ -45,6 +46,7 @@ class Discovery:
     planned: list[Drawn[CallHead]] = field(default_factory=list)
     probabilities: dict[tuple[str, str], float] = field(default_factory=dict)
     decisions: list[tuple[str, str, Decision, str]] = field(default_factory=list)
+    seen: dict[tuple[str, str], int] = field(default_factory=dict)
     listed: "array[int] | None" = None
     brought: list[Score] = field(default_factory=list)
 
@@ -155,6 +157,7 @@ class Planner:
                 score_name=self.score_name,
                 probability=draw.probability,
                 stratum=draw.stratum,
+                seen=found.seen.get((draw.item.trace_id, draw.item.span_id), 0),
             )
             for draw in found.planned
         )
@@ -189,7 +192,10 @@ class Planner:
         for chunk in chunks(drawn, CHUNK):
             stored = self.store.scores.of_calls([draw.item.ref for draw in chunk], self.score_name)
             for draw in chunk:
-                score = stored.get((draw.item.trace_id, draw.item.span_id))
+                key = (draw.item.trace_id, draw.item.span_id)
+                score = stored.get(key)
+                if score is not None:
+                    found.seen[key] = score.entries
                 if score is None or score.status is not Status.SCORED or self.rescore:
                     yield draw
                     continue
@@ -217,7 +223,7 @@ class Planner:
 def _brought(score: Score) -> ScoreRecord:
     """A score that somebody else's run put there, with what its metadata says of its making."""
     made = score.metadata
-    probability = made.get("sampling_probability")
+    probability = made.get("probability")
     return ScoreRecord(
         score=score,
         scorer_version=str(made.get("scorer_version") or ""),
