@@ -1,6 +1,7 @@
 """The toxicity night: sample the window's calls, judge them, attach every score, and end in one verdict."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,14 +12,17 @@ from tracehooks.jobs.assessment import Assessment, assess
 from tracehooks.jobs.windows import ResolvedWindow, resolve_window
 from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
-from tracehooks.scoring import Coordinator, Deliverer, Discovery, Planner, Tally, Window, load_sinks
-from tracehooks.scoring.coordinator import this_owner
+from tracehooks.scoring import Coordinator, Deliverer, Discovery, Grant, Planner, Tally, Window, load_sinks
+from tracehooks.scoring.coordinator import WAIT_SECONDS, is_dead, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
+from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.source import load_source
-from tracehooks.settings import Settings
+from tracehooks.settings import Settings, format_duration
 from tracehooks.store import RunRecord, Store
+from tracehooks.store.rows import RunState
 
 JOB = "toxicity"
+UNDER_WAY = ("running", "interrupted")
 DELIVERY_SECONDS = 60.0
 CONFIRMATION_SECONDS = 30.0  # that a night waits to see its scores where they went; a later one looks again
 
@@ -60,6 +64,7 @@ class ToxicityNight:
     allow_empty: bool = False
     progress: Callable[[Tally, int], None] = lambda tally, total: None
     owner: str = field(default_factory=this_owner)
+    halted: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         if self.scorer is None:
@@ -81,25 +86,74 @@ class ToxicityNight:
         )
 
     def run(self, start: datetime | None = None, end: datetime | None = None) -> RunRecord:
-        """Run the night over the window. A second run of a window judges only what has no score yet."""
+        """Run the night over the window. A second run of a window judges only what has no score yet.
+
+        Where another process is at the same window, this one helps, and returns when the run has ended.
+        """
         now = self.clock()
         resolved = resolve_window(self.store, JOB, self._job, now, start, end)
         plan = self._plan(resolved)
         run = self.store.runs.open(JOB, *resolved.window, plan=plan)
-        fresh = {"started": now, "ended": None, "verdict": None, "reasons": ()}
-        run = self.store.runs.update(run.id, state="running", owner=self.owner, plan=plan, **fresh)
-        return self._from_the_start(run, resolved, now)
+        fresh = {"plan": plan, "counts": {}, "started": now, "ended": None, "verdict": None, "reasons": ()}
+        mine = self._take(run, **fresh)
+        return self._help(run) if mine is None else self._go_on(mine)
+
+    def attempt(self, resolved: ResolvedWindow) -> RunRecord | None:
+        """Bring the run of the window to its end, however far it came; None while another works on it.
+
+        One that has come to an end, be it that it failed, stays as it is.
+        """
+        run = self.store.runs.open(JOB, *resolved.window, plan=self._plan(resolved))
+        if run.state not in UNDER_WAY:
+            return run
+        mine = self._take(run)
+        return None if mine is None else self._go_on(mine)
 
     def resume(self, run: RunRecord) -> RunRecord:
         """Finish a run that was cut short: judge what it planned and has no result for."""
-        if not run.counts:  # cut short while it was planning
-            lookback = timedelta(seconds=run.plan["lookback_seconds"])
-            resolved = ResolvedWindow(Window(run.window_start, run.window_end), lookback=lookback)
-            return self._from_the_start(run, resolved, self.clock())
-        self.store.runs.update(run.id, state="running", owner=self.owner)
-        return self._finish(run, None, self._work(run))
+        mine = self._take(run)
+        return self._help(run) if mine is None else self._go_on(mine)
 
-    def _from_the_start(self, run: RunRecord, resolved: ResolvedWindow, now: datetime) -> RunRecord:
+    def _take(self, run: RunRecord, **fresh: Any) -> RunRecord | None:
+        return self.store.runs.take(run.id, self.owner, LEASE, is_gone=is_dead, **fresh)
+
+    def _go_on(self, run: RunRecord) -> RunRecord:
+        """Do what is left of a run that is ours, to its verdict. It says so when it breaks off."""
+        self._deadline = time.time() + self._job.time_limit.total_seconds()
+        try:
+            with Holding(self.store, run.id, self.owner):
+                return self._finish(run, None, self._work(run)) if run.counts else self._from_the_start(run)
+        except KeyboardInterrupt:
+            self._break_off(run, "interrupted")
+            raise
+        except Exception as error:
+            if self.store.runs.get(run.id).state == "running":  # else it has its verdict, and delivery failed
+                self._break_off(run, "failed", f"error: {type(error).__name__}: {error}")
+            raise
+
+    def _break_off(self, run: RunRecord, state: RunState, *reasons: str) -> RunRecord:
+        ended = self.clock()
+        return self.store.runs.update(
+            run.id, held_by=self.owner, state=state, ended=ended, verdict=None, reasons=reasons
+        )
+
+    def _help(self, run: RunRecord) -> RunRecord:
+        """Work on a run that another process holds until it has ended; finish it when that one is gone."""
+        while True:
+            run = self.store.runs.get(run.id)
+            if run.state != "running" or self.halted():
+                return run
+            if run.counts and self.store.items.remaining(run.id):
+                self._deadline = time.time() + self._job.time_limit.total_seconds()
+                self._work(run)
+            mine = self._take(run)
+            if mine is not None:
+                return self._go_on(mine)
+            time.sleep(WAIT_SECONDS)
+
+    def _from_the_start(self, run: RunRecord) -> RunRecord:
+        now, lookback = self.clock(), timedelta(seconds=run.plan["lookback_seconds"])
+        resolved = ResolvedWindow(Window(run.window_start, run.window_end), lookback=lookback)
         self.store.items.keep_only(run.id, self.scorer.name)
         self.store.items.reopen(run.id, scored=self.rescore)
         planner = self._planner(resolved)
@@ -107,7 +161,7 @@ class ToxicityNight:
         planner.write(run, found)
         # a run with counts is fully planned: from here on it can be resumed
         report = {**run.report, "late": found.late}
-        run = self.store.runs.update(run.id, counts=found.counts(), report=report)
+        run = self.store.runs.update(run.id, held_by=self.owner, counts=found.counts(), report=report)
         return self._finish(run, found, self._work(run))
 
     def _plan(self, resolved: ResolvedWindow) -> dict[str, Any]:
@@ -150,29 +204,26 @@ class ToxicityNight:
             concurrency=self.settings.judge.concurrency,
             rescore=bool(run.plan.get("rescore")),
             owner=self.owner,
+            grant=Grant(deadline=self._deadline),
+            halted=self.halted,
             progress=self.progress,
         )
-        try:
-            return asyncio.run(coordinator.work(run.id))
-        except KeyboardInterrupt:
-            self.store.runs.update(run.id, state="interrupted", ended=self.clock())
-            raise
-        except Exception as error:
-            reason = f"error: {type(error).__name__}: {error}"
-            self.store.runs.update(run.id, state="failed", ended=self.clock(), reasons=(reason,))
-            raise
+        return asyncio.run(coordinator.work(run.id))
 
     def _finish(self, run: RunRecord, found: Discovery | None, tally: Tally) -> RunRecord:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""
+        if tally.halted:
+            return self._break_off(run, "interrupted")
         assessment = assess(self.store, run, found.probabilities if found else {})
         ruling = self._rule(assessment)
         reasons = ruling.reasons
-        if tally.stopped:
-            reasons = (*reasons, f"judge: stopped after too many answers were {tally.stopped}")
         left = self.store.items.remaining(run.id)
+        if tally.stopped:
+            reasons = (*reasons, self._why_stopped(tally.stopped, left))
         counts = {**run.counts, **self._outcomes(run.id, left)}
         self.store.runs.update(
             run.id,
+            held_by=self.owner,
             state="skipped" if self._samples_nothing() else _state(tally, left),
             verdict=ruling.verdict,
             reasons=reasons,
@@ -189,6 +240,12 @@ class ToxicityNight:
         if deliverer.deliver(DELIVERY_SECONDS):
             deliverer.confirm(CONFIRMATION_SECONDS)
         return self.store.runs.get(run.id)
+
+    def _why_stopped(self, stopped: Reason, left: int) -> str:
+        if stopped is not Reason.TIMEOUT:
+            return f"judge: stopped after too many answers were {stopped}"
+        limit = format_duration(self._job.time_limit)
+        return f"time_limit: stopped after {limit} with {left} calls not judged; `tracehooks resume` goes on"
 
     def _rule(self, assessment: Assessment) -> Ruling:
         gate = self._job.gate

@@ -4,12 +4,14 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from tracehooks.errors import StoreError
 from tracehooks.records import AgentCall, Reason, Score, Status
 from tracehooks.scoring.execute import Batch, Grant, Outcome, Task, execute
 from tracehooks.store import ScoreRecord, WorkItem
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("tracehooks")
 
 LEASE = timedelta(seconds=60)
+WAIT_SECONDS = 0.5  # between looks at what others do, and whether the run is to stop
 # so many failures of a kind in a row say that asking on is pointless; one alone may be a hiccup
 HOPELESS_IN_A_ROW = {Reason.UNREACHABLE: 30, Reason.REJECTED: 30, Reason.QUOTA: 3}
 
@@ -55,7 +58,10 @@ def is_dead(owner: str) -> bool:
 
 @dataclass(slots=True)
 class Tally:
-    """What one pass did: outcomes by status and reason, tokens, and why it stopped early, if it did."""
+    """What one pass did: outcomes by status and reason, tokens, and why it stopped early, if it did.
+
+    ``halted`` says that somebody wanted it to stop.
+    """
 
     scored: int = 0
     unscored: Counter[str] = field(default_factory=Counter)
@@ -64,6 +70,7 @@ class Tally:
     output_tokens: int = 0
     requests: int = 0
     stopped: Reason | None = None
+    halted: bool = False
 
     @property
     def done(self) -> int:
@@ -104,16 +111,21 @@ class Coordinator:
     rescore: bool = False
     owner: str = field(default_factory=this_owner)
     lease: timedelta = LEASE
+    halted: Callable[[], bool] = lambda: False
     progress: Callable[[Tally, int], None] = lambda tally, total: None
     prepare: Callable[[AgentCall], AgentCall] = lambda call: call
     labels: Callable[[WorkItem], Mapping[str, Any]] = lambda item: {}
 
     async def work(self, run_id: str) -> Tally:
-        """Do what is left of the run. Returns what this pass did; claims are given back whatever happens."""
+        """Do what is left of the run. Returns what this pass did; claims are given back whatever happens.
+
+        What others hold is waited for, and taken over when they are gone: afterwards nothing is left, unless
+        the judge is hopeless, time is up, or ``halted`` said so.
+        """
         self._tally, self._in_a_row = Tally(), 0
         self._last_reason: Reason | None = None
         self._held: dict[tuple[str, str, str], tuple[WorkItem, AgentCall | None]] = {}
-        self._take_over(run_id)
+        self._take_over()
         self._total = self.store.items.remaining(run_id)
         heartbeat = asyncio.create_task(self._renew())
         try:
@@ -123,8 +135,8 @@ class Coordinator:
             self.store.items.release(self._items_held())
         return self._tally
 
-    def _take_over(self, run_id: str) -> None:
-        for owner in self.store.items.owners(run_id):
+    def _take_over(self) -> None:
+        for owner in self.store.items.owners():
             if is_dead(owner):
                 released = self.store.items.release_owner(owner)
                 logger.info("took over %d items of %s, which is gone", released, owner)
@@ -133,20 +145,35 @@ class Coordinator:
         queue: list[Task] = []
         running: set[asyncio.Task[list[Outcome]]] = set()
         try:
-            while True:
+            while not self.halted():
                 if not queue and not self._tally.stopped:
                     queue = self._claim(run_id)
                 while queue and len(running) < self.concurrency and not self._tally.stopped:
                     batch = Batch((queue.pop(0),))
                     running.add(asyncio.create_task(execute(batch, self.grant)))
-                if not running:
+                if running:
+                    done, running = await asyncio.wait(
+                        running, timeout=WAIT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                    )
+                    self._commit([outcome for task in done for outcome in task.result()])
+                elif self._tally.stopped or not await self._wait_for_others(run_id):
                     return
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                self._commit([outcome for task in done for outcome in task.result()])
+            self._tally.halted = True
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+
+    async def _wait_for_others(self, run_id: str) -> bool:
+        """Whether others hold what is left; then a while has passed."""
+        if not self.store.items.remaining(run_id):
+            return False
+        if self.grant.deadline is not None and time.time() >= self.grant.deadline:
+            self._tally.stopped = Reason.TIMEOUT
+            return False
+        await asyncio.sleep(WAIT_SECONDS)
+        self._take_over()
+        return True
 
     def _claim(self, run_id: str) -> list[Task]:
         items = self.store.items.claim(run_id, self.owner, self.concurrency, self.lease)
@@ -216,7 +243,10 @@ class Coordinator:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(self.lease.total_seconds() / 3)
-            self.store.items.renew(self._items_held(), self.owner, self.lease)
+            try:
+                self.store.items.renew(self._items_held(), self.owner, self.lease)
+            except StoreError as error:
+                logger.warning("leases could not be renewed: %s", error)
 
     def _items_held(self) -> list[WorkItem]:
         return [item for item, _ in self._held.values()]

@@ -50,7 +50,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The score of one task, addressed to its call. ``not_attempted`` means that no one was asked."""
+    """The score of one task, addressed to its call. ``not_attempted`` means that no answer was waited for."""
 
     key: Any
     score: Score
@@ -74,7 +74,14 @@ async def _outcome(task: Task, index: int, grant: Grant) -> Outcome:
         score = unscored(task.scorer, Reason.OVER_BUDGET, "the budget was spent before this call's turn")
     else:
         score = await run_scorer(task.scorer, task.call, seconds)
+        if score.reason_code is Reason.TIMEOUT and _is_over(grant):
+            # it was the run that had no more time, not the call that took too long: a later pass asks again
+            score = unscored(task.scorer, Reason.NOT_ATTEMPTED, "the run's time was up before its answer")
     return Outcome(task.key, score.at(task.call.ref))
+
+
+def _is_over(grant: Grant) -> bool:
+    return grant.deadline is not None and time.time() >= grant.deadline
 
 
 async def run_scorer(scorer: Any, call: AgentCall, seconds: float | None = None) -> Score:
