@@ -42,7 +42,8 @@ def make(
         begin = int((start + i * spacing) * 1000)
         began, ended = iso_ms(begin), None if duration is None else iso_ms(begin + int(duration * 1000))
         call = Observation(
-            span_id(trace_id, "call"), trace_id, began, ended, type=type, name=name, tags=list(tags), app_root=app_root,
+            span_id(trace_id, "call"), trace_id, began, ended, type=type, name=name, tags=list(tags),
+            app_root=app_root,
             input=_text(input, i), output=_text(output, i), metadata=dict(metadata or {}),
             created_at=ended or began, updated_at=ended or began, **fields,
         )  # fmt: skip

@@ -5,36 +5,34 @@ from typing import Any
 
 from tests.fake_langfuse import score_rules, zod
 from tests.fake_langfuse.observations import Observation, Trace
+from tests.fake_langfuse.prices import price
 from tests.fake_langfuse.project import Project
 from tests.fake_langfuse.score_rules import environment
 from tests.fake_langfuse.times import iso_ms, milliseconds
 from tests.fake_langfuse.zod import Issue
 
-_OBSERVATIONS = ("observation-create", "observation-update", "span-create", "span-update", "generation-create",
-                 "generation-update", "event-create", "agent-create", "tool-create", "chain-create",
-                 "retriever-create", "evaluator-create", "embedding-create", "guardrail-create")  # fmt: skip
+_OBSERVATIONS = ("observation-create", "observation-update", "span-create", "span-update",
+                 "generation-create", "generation-update", "event-create", "agent-create", "tool-create",
+                 "chain-create", "retriever-create", "evaluator-create", "embedding-create",
+                 "guardrail-create")  # fmt: skip
 _KNOWN = ("trace-create", "score-create", "sdk-log", *_OBSERVATIONS)
+NOT_ACCEPTED = "Event type not accepted"
 _REFUSED = (
-    'Event type "{}" is not accepted by /api/public/ingestion when LANGFUSE_MIGRATION_V4_WRITE_MODE is events_only. '
-    "This endpoint only accepts score and log events."
+    'Event type "{}" is not accepted by /api/public/ingestion when LANGFUSE_MIGRATION_V4_WRITE_MODE is '
+    "events_only. This endpoint only accepts score and log events."
 )
 
 
 def take(project: Project, event: Any) -> dict[str, Any] | None:
     """Takes ``event``; None where that went well, else its entry among the ``errors``."""
+    if project.mode.events_only and not _accepted(event):
+        return _not_accepted(event)
     if not isinstance(event, dict):
         return _error("unknown", [zod.wrong_type("object", event, [])])
     found = _issues(event)
     if found:
         return _error(event.get("id"), found)
     kind = event["type"]
-    if project.mode.events_only and kind not in ("score-create", "sdk-log"):
-        return {
-            "id": event["id"],
-            "status": 400,
-            "message": "Event type not accepted",
-            "error": _REFUSED.format(kind),
-        }
     if kind == "score-create":
         _score(project, event)
     elif kind == "trace-create":
@@ -42,6 +40,17 @@ def take(project: Project, event: Any) -> dict[str, Any] | None:
     elif kind in _OBSERVATIONS:
         _observation(project, kind, event["body"])
     return None
+
+
+def _accepted(event: Any) -> bool:
+    return isinstance(event, dict) and event.get("type") in ("score-create", "sdk-log")
+
+
+def _not_accepted(event: Any) -> dict[str, Any]:
+    """An events-only server says this of everything but scores and logs, however broken it is."""
+    said = event if isinstance(event, dict) else {}
+    why = _REFUSED.format(said.get("type", "unknown"))
+    return {"id": said.get("id", "unknown"), "status": 400, "message": NOT_ACCEPTED, "error": why}
 
 
 def _error(event_id: Any, found: list[Issue]) -> dict[str, Any]:
@@ -122,6 +131,7 @@ def _observation(project: Project, kind: str, body: dict[str, Any]) -> None:
         created_at=now,
         updated_at=now,
     )
+    price(made)
     made.input, made.output = (_as_text(body.get(name)) for name in ("input", "output"))
     project.write_spans([made], direct=False, delay=project.ingestion_delay)
 

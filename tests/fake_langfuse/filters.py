@@ -2,9 +2,9 @@
 
 import json
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.fake_langfuse import zod
 from tests.fake_langfuse.observations import Observation
@@ -12,8 +12,9 @@ from tests.fake_langfuse.times import iso_ms, milliseconds
 from tests.fake_langfuse.wire import refuse
 
 Condition = dict[str, Any]
+Row = TypeVar("Row")
 
-_COLUMNS: dict[str, Callable[[Observation], Any]] = {
+COLUMNS: dict[str, Callable[[Observation], Any]] = {
     "id": lambda one: one.id,
     "type": lambda one: one.type,
     "name": lambda one: one.name,
@@ -60,20 +61,20 @@ _TYPES = (
 )  # fmt: skip
 
 
-def read(text: str | None) -> list[Condition]:
+def read(text: str | None, columns: Collection[str] = COLUMNS) -> list[Condition]:
     """The conditions of a ``filter`` parameter; 400 where it is not a list of them, or names no column."""
     if not text:
         return []
     try:
         conditions = json.loads(text)
     except ValueError:
-        raise zod.refused([zod.custom(["filter"], "Invalid JSON in filter parameter")]) from None
+        raise refuse(400, "Invalid JSON in filter parameter", "InvalidRequestError") from None
     if not isinstance(conditions, list) or not all(isinstance(one, dict) for one in conditions):
         raise zod.refused([zod.wrong_type("array", conditions, ["filter"])])
     for place, one in enumerate(conditions):
         if one.get("type") not in _TYPES:
             raise zod.refused([zod.no_variant("type", ["filter", place, "type"])])
-        if one.get("column") not in _COLUMNS:
+        if one.get("column") not in columns:
             raise refuse(
                 400,
                 f"Column {one.get('column')} does not match a UI / CH table mapping.",
@@ -98,9 +99,9 @@ def window(conditions: list[Condition]) -> tuple[str | None, str | None]:
     return start, end
 
 
-def test(condition: Condition) -> Callable[[Observation], bool]:
-    """What an observation has to pass."""
-    of, kind = _COLUMNS[condition["column"]], condition["type"]
+def test(condition: Condition, columns: Mapping[str, Callable[[Row], Any]]) -> Callable[[Row], bool]:
+    """What a row has to pass."""
+    of, kind = columns[condition["column"]], condition["type"]
     sign, value = condition.get("operator", "="), condition.get("value")
     if kind == "null":
         return lambda one: (of(one) in (None, "")) == (sign == "is null")
@@ -120,9 +121,7 @@ def test(condition: Condition) -> Callable[[Observation], bool]:
     return lambda one: compare(_as_text(_keyed(of(one), condition)), str(value))
 
 
-def _of_array(
-    of: Callable[[Observation], Any], sign: str, options: set[str]
-) -> Callable[[Observation], bool]:
+def _of_array(of: Callable[[Row], Any], sign: str, options: set[str]) -> Callable[[Row], bool]:
     if sign == "all of":
         return lambda one: options <= set(of(one))
     return lambda one: bool(options & set(of(one))) == (sign == "any of")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from tests.fake_langfuse import filters, paging, zod
+from tests.fake_langfuse import filters, paging, prices, zod
 from tests.fake_langfuse.observations import Key, Observation
 from tests.fake_langfuse.project import Project
 from tests.fake_langfuse.spans import decoded
@@ -20,8 +20,8 @@ def listing(project: Project, request: Request) -> Answer:
     """One page; ``meta.cursor`` where there are more."""
     if request.one("parseIoAsJson") == "true":
         message = (
-            "parseIoAsJson=true is no longer supported on the v2 observations endpoint. Input/output fields are "
-            "always returned as raw strings. Remove the parseIoAsJson parameter or set it to false."
+            "parseIoAsJson=true is no longer supported on the v2 observations endpoint. Input/output fields "
+            "are always returned as raw strings. Remove the parseIoAsJson parameter or set it to false."
         )
         raise zod.refused([zod.custom(["parseIoAsJson"], message)])
     limit = paging.number(request, "limit", 50, least=0, most=1000)
@@ -92,8 +92,8 @@ def _usage(one: Observation) -> dict[str, Any]:
         "inputCost": cost.get("input"),
         "outputCost": cost.get("output"),
         "totalCost": cost.get("total", 0),
-        "usagePricingTierId": None,
-        "usagePricingTierName": None,
+        "usagePricingTierId": prices.tier(one)[0],
+        "usagePricingTierName": prices.tier(one)[1],
     }
 
 
@@ -107,7 +107,7 @@ _GROUPS: dict[str, Callable[[Observation], dict[str, Any]]] = {
     "io": lambda one: {"input": one.input, "output": one.output},
     "model": lambda one: {
         "model": one.model,
-        "internalModelId": f"model-{one.model}" if one.model else "",
+        "internalModelId": prices.model_id(one) or "",
         "modelParameters": one.model_parameters,
     },
     "usage": _usage,
@@ -176,7 +176,7 @@ def _matching(project: Project, request: Request, after: dict[str, Any] | None) 
         rows = (one for one in of_trace if (not before or one.key < before) and (not end or one.start < end))
     else:
         rows = project.v2.newest(before, end)
-    tests = [filters.test(one) for one in wanted] if wanted else _tests(request)
+    tests = [filters.test(one, filters.COLUMNS) for one in wanted] if wanted else _tests(request)
     for one in rows:
         if start and one.start < start:
             return

@@ -163,7 +163,7 @@ def _check_ids(resources: list[Any]) -> None:
     if bad:
         raise _bad(
             f"Invalid OTLP trace export: {len(bad)} of {len(spans)} span(s) cannot be processed "
-            "(traceId:absent, spanId:absent). traceId and spanId are required on every span, and each must be a "
-            "string or a byte array. The entire export was rejected and no spans were ingested. "
+            "(traceId:absent, spanId:absent). traceId and spanId are required on every span, and each must "
+            "be a string or a byte array. The entire export was rejected and no spans were ingested. "
             f"Instrumentation scopes: {', '.join(sorted({scope for _, scope in bad}))}."
         )

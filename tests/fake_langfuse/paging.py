@@ -9,6 +9,8 @@ from tests.fake_langfuse import zod
 from tests.fake_langfuse.times import iso_ms, milliseconds
 from tests.fake_langfuse.wire import Request, refuse
 
+MOST_SCORES = 50  # scores that one experiment item shows
+
 
 def number(request: Request, name: str, default: int, *, least: int = 1, most: int | None = None) -> int:
     """A whole number of the query; 400 where it is none or out of range, never clamped."""
@@ -38,13 +40,14 @@ def moment(request: Request, name: str, *, required: bool = False) -> str | None
     return iso_ms(at)
 
 
-def page_of(
-    request: Request, rows: Sequence[Any], *, default: int = 50, most: int | None = 100
-) -> tuple[list[Any], Any]:
-    """The asked page of ``rows`` and its ``meta``; past the end it is empty."""
-    page = number(request, "page", 1)
-    limit = number(request, "limit", default, most=most)
-    total = len(rows)
+def page_of(request: Request, rows: Sequence[Any], *, total: int | None = None) -> tuple[list[Any], Any]:
+    """The asked page of ``rows`` and its ``meta`` (which may count a ``total`` of its own)."""
+    page = number(request, "page", 1, least=0)
+    if page == 0:
+        issue = zod.too_small("number", 0, ["page"])
+        raise zod.refused([issue | {"inclusive": False, "message": "Too small: expected number to be >0"}])
+    limit = number(request, "limit", 50, most=100)
+    total = len(rows) if total is None else total
     meta = {"page": page, "limit": limit, "totalItems": total, "totalPages": -(-total // limit)}
     return list(rows[(page - 1) * limit : page * limit]), meta
 

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from tests.fake_langfuse import observation_reads, score_reads, writes
+from tests.fake_langfuse import (
+    configs,
+    datasets,
+    experiments,
+    observation_reads,
+    queues,
+    runs,
+    score_reads,
+    trace_reads,
+    writes,
+)
 from tests.fake_langfuse.modes import Mode
 from tests.fake_langfuse.project import Project
 from tests.fake_langfuse.wire import Answer, RefusedError, Request, plain, refuse
@@ -70,6 +80,43 @@ _BASE = [
     route("GET", "v2/scores/{id}", score_reads.one_v2, "v1"),
     route("GET", "v3/scores", score_reads.v3, "v2"),
     route("GET", "v2/observations", observation_reads.listing, "v2"),
+    route("GET", "traces", trace_reads.traces, "v1"),
+    route("GET", "traces/{id}", trace_reads.trace, "v1"),
+    route("GET", "observations", trace_reads.observations, "v1"),
+    route("GET", "observations/{id}", trace_reads.observation, "v1"),
+    route("GET", "sessions", trace_reads.sessions, "v1"),
+    route("GET", "sessions/{id}", trace_reads.session, "v1"),
+    route("GET", "v2/datasets", datasets.listing),
+    route("POST", "v2/datasets", datasets.create),
+    route("GET", "v2/datasets/{name}", datasets.one),
+    route("POST", "datasets", datasets.create_v1),
+    route("GET", "datasets/{name}", datasets.one_v1),
+    route("GET", "datasets/{name}/runs", runs.listing, "v1"),
+    route("GET", "datasets/{name}/runs/{run}", runs.one, "v1"),
+    route("DELETE", "datasets/{name}/runs/{run}", runs.delete, "v1"),
+    route("GET", "dataset-items", datasets.items),
+    route("POST", "dataset-items", datasets.create_item),
+    route("GET", "dataset-items/{id}", datasets.item),
+    route("DELETE", "dataset-items/{id}", datasets.delete_item),
+    route("GET", "dataset-run-items", runs.items, "v1"),
+    route("POST", "dataset-run-items", runs.create_item),
+    route("GET", "experiments", experiments.listing, "v2"),
+    route("GET", "experiment-items", experiments.items, "v2"),
+    route("GET", "score-configs", configs.listing),
+    route("POST", "score-configs", configs.create),
+    route("GET", "score-configs/{id}", configs.one),
+    route("PATCH", "score-configs/{id}", configs.change),
+    route("GET", "annotation-queues", queues.listing),
+    route("POST", "annotation-queues", queues.create),
+    route("GET", "annotation-queues/{id}", queues.one),
+    route("GET", "annotation-queues/{id}/items", queues.items),
+    route("POST", "annotation-queues/{id}/items", queues.create_item),
+    route("GET", "annotation-queues/{id}/items/{item}", queues.item),
+    route("PATCH", "annotation-queues/{id}/items/{item}", queues.change_item),
+    route("DELETE", "annotation-queues/{id}/items/{item}", queues.delete_item),
+    route("GET", "comments", queues.comments),
+    route("POST", "comments", queues.comment),
+    route("GET", "comments/{id}", queues.one_comment),
     route("DELETE", "traces", writes.delete_traces),
     route("DELETE", "traces/{id}", writes.delete_trace),
 ]
@@ -127,13 +174,15 @@ class Routes:
             self._check_bearer(name, request, said)
         elif scheme != "Basic":
             raise _unauthorized(name, "Invalid authorization header")
-        elif _secret_of(said) != self._secret:
+        elif ":" not in _decoded(said):
+            raise _unauthorized(name, "Invalid character. Confirm that you've configured the correct host.")
+        elif _decoded(said).partition(":")[2] != self._secret:
             raise _unauthorized(name, _BAD_KEY)
 
     def _check_bearer(self, name: str, request: Request, said: str) -> None:
         """The public key alone may post scores, and nothing else."""
         if said != self._public:
-            raise _unauthorized(name, _BAD_KEY)
+            raise _unauthorized(name, _BAD_KEY.replace("credentials", "public key"))
         if (request.method, name) != ("POST", "scores"):
             raise refuse(403, "Access denied - insufficient permissions for this endpoint")
 
@@ -153,11 +202,11 @@ def _unauthorized(name: str, message: str) -> RefusedError:
     return refuse(401, message, "UnauthorizedError" if name == "ingestion" else None)
 
 
-def _secret_of(said: str) -> str | None:
+def _decoded(said: str) -> str:
     try:
-        return base64.b64decode(said, validate=True).decode().partition(":")[2]
+        return base64.b64decode(said, validate=True).decode()
     except (binascii.Error, ValueError):
-        return None
+        return ""
 
 
 def keyed(public_key: str, secret_key: str) -> str:

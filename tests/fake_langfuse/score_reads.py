@@ -69,7 +69,7 @@ def as_v3(row: Score, groups: Iterable[str] = _GROUPS) -> dict[str, Any]:
 def v1(project: Project, request: Request) -> Answer:
     """``GET scores``: scores on traces only, whatever ``traceId`` says."""
     rows = [row for row in _listed(project, request) if row["traceId"] and row.data_type != "CORRECTION"]
-    page, meta = paging.page_of(request, rows)
+    page, meta = paging.page_of(request, rows, total=sum(row.versions for row in rows))
     return Answer(
         200, {"data": [_with_trace(project, row, v1_of(row), "userId") for row in page], "meta": meta}
     )
@@ -81,7 +81,7 @@ def v2(project: Project, request: Request) -> Answer:
     for name in ("traceId", "observationId", "sessionId", "datasetRunId"):
         wanted = request.one(name)
         rows = [row for row in rows if wanted is None or row[name] == wanted]
-    page, meta = paging.page_of(request, rows)
+    page, meta = paging.page_of(request, rows, total=sum(row.versions for row in rows))
     return Answer(
         200, {"data": [_with_trace(project, row, v2_of(row), "sessionId") for row in page], "meta": meta}
     )
@@ -91,7 +91,7 @@ def one_v1(project: Project, request: Request, score_id: str) -> Answer:
     """``GET scores/{id}``: hides session, run and CORRECTION scores."""
     row = _newest(project, score_id)
     if row is None or not row["traceId"] or row.data_type == "CORRECTION":
-        raise not_found("Score not found within authorized project")
+        raise not_found("Score not found")
     return Answer(200, v1_of(row))
 
 
@@ -99,7 +99,7 @@ def one_v2(project: Project, request: Request, score_id: str) -> Answer:
     """``GET v2/scores/{id}``."""
     row = _newest(project, score_id)
     if row is None:
-        raise not_found("Score not found within authorized project")
+        raise not_found("Score not found")
     return Answer(200, v2_of(row))
 
 

@@ -1,8 +1,8 @@
 """All scores of the project, and which write of a score wins.
 
-Measured on 4.16.0: the same id is one score, and a later write merges into it. "Later" goes by the time of the
-write's envelope, field by field: an older envelope changes nothing that a newer one set, but fills what it
-did not. ``timestamp``, ``createdAt``, the subject and the environment stay those of the first write.
+Measured on 4.16.0: the same id is one score, and a later write merges into it. "Later" goes by the time of
+the write's envelope, field by field: an older envelope changes nothing that a newer one set, but fills what
+it did not. ``timestamp``, ``createdAt``, the subject and the environment stay those of the first write.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,6 +29,7 @@ class Score:
     fields: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     set_at: dict[str, int] = field(default_factory=dict)
+    versions: int = 0  # writes, which ``totalItems`` of the v1 and v2 lists counts instead of scores
 
     def __getitem__(self, name: str) -> Any:
         return self.fields.get(name)
@@ -126,6 +127,7 @@ class Scores:
         if row is None:
             row = self._put(key, self._new(body, write, timestamp, now))
         row.updated_at = now
+        row.versions += 1
         before = _copy(row)
         for name in _MERGED:
             if body.get(name) is not None and self._wins(row, name, write):

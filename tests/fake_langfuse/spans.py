@@ -6,11 +6,13 @@ from typing import Any
 
 from tests.fake_langfuse.observations import Observation
 from tests.fake_langfuse.otlp import Span
+from tests.fake_langfuse.prices import price
 from tests.fake_langfuse.score_rules import environment
 from tests.fake_langfuse.times import iso_ms
 
-_TYPES = (
-    "SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL",
+TYPES = (
+    "GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING",
+    "GUARDRAIL",
 )  # fmt: skip
 _OPENINFERENCE = {"LLM": "GENERATION", "RERANKER": "SPAN", "UNKNOWN": "SPAN"}
 _OPERATIONS = {
@@ -94,12 +96,12 @@ def _text(value: Any) -> str | None:
 
 def _type(own: Mapping[str, Any]) -> str:
     asked = str(own.get("langfuse.observation.type", "")).upper()
-    if asked in _TYPES:
+    if asked in TYPES:
         return asked
     kind = str(own.get("openinference.span.kind", "")).upper()
     if kind:
         kind = _OPENINFERENCE.get(kind, kind)
-        return kind if kind in _TYPES else "SPAN"
+        return kind if kind in TYPES else "SPAN"
     operation = _OPERATIONS.get(str(own.get("gen_ai.operation.name", "")))
     if operation:
         return operation
@@ -172,6 +174,7 @@ def _model(made: Observation, own: Mapping[str, Any]) -> None:
     for details in (made.usage, made.cost):
         if details and "total" not in details:
             details["total"] = sum(value for value in details.values() if isinstance(value, int | float))
+    price(made)
     started = decoded(own.get("langfuse.observation.completion_start_time"))
     made.completion_start = started if isinstance(started, str) else None
     made.prompt_name = str(own.get("langfuse.observation.prompt.name") or "")

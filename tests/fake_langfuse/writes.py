@@ -19,8 +19,9 @@ def spans(project: Project, request: Request) -> Answer:
     if not read:
         return Answer(200, {})
     stamp = project.stamp()
-    direct = version == "4" or _new_sdk(request)
-    project.write_spans([observation(span, stamp) for span in read], direct=direct)
+    made = [observation(span, stamp) for span in read]
+    experiment = any(one.environment == "sdk-experiment" for one in made)
+    project.write_spans(made, direct=version == "4" or experiment or _new_sdk(request))
     return Answer(200, _job(project, request, version))
 
 
@@ -91,7 +92,7 @@ def _take(project: Project, body: dict[str, Any]) -> str:
 def delete_score(project: Project, request: Request, score_id: str) -> Answer:
     """``DELETE scores/{id}``: 202 always."""
     project.delete_scores(project.scores.with_id(score_id))
-    message = "Score deletion request received. The score will be deleted shortly."
+    message = "Score deletion queued successfully"
     return Answer(202, {"message": message})
 
 
@@ -106,6 +107,7 @@ def ingestion(project: Project, request: Request) -> Answer:
             successes.append({"id": event["id"], "status": 201})
         else:
             errors.append(failure)
+    errors.sort(key=lambda one: one["message"] == events.NOT_ACCEPTED)  # these come last
     return Answer(207, {"successes": successes, "errors": errors})
 
 
@@ -130,8 +132,11 @@ def delete_trace(project: Project, request: Request, trace_id: str) -> Answer:
 def delete_traces(project: Project, request: Request) -> Answer:
     """``DELETE traces`` with ``traceIds`` in the body."""
     ids = request.json.get("traceIds") if isinstance(request.json, dict) else None
-    if not isinstance(ids, list) or not ids:
+    if not isinstance(ids, list):
         raise zod.refused([zod.wrong_type("array", ... if ids is None else ids, ["traceIds"])])
+    if not ids:
+        issue = zod.too_small("array", 1, ["traceIds"]) | {"message": "At least 1 traceId is required."}
+        raise zod.refused([issue])
     for trace_id in ids:
         project.delete_trace(trace_id)
     return Answer(200, {"message": "Traces deleted successfully"})
