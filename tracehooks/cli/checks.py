@@ -6,7 +6,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any
 
 from tracehooks.cli.finding import Finding, Grade
@@ -17,6 +17,7 @@ from tracehooks.records import AgentCall, Reason, Status
 from tracehooks.reports.wording import plain, what_to_do
 from tracehooks.settings import Settings
 
+CHECKS = "tracehooks.checks"
 OLDEST_PYTHON = (3, 11)
 PACKAGES = ("opentelemetry-sdk", "openai", "langfuse", "sqlalchemy", "pydantic")
 NO_ANSWER = frozenset(
@@ -35,8 +36,11 @@ HARMLESS = "Of course, I am glad to help you with that."
 Check = Callable[[Settings], Iterator[Finding]]
 
 
-def examine(config: str | None, *, network: bool) -> Iterator[Finding]:
-    """All findings, each as soon as it is known. ``network`` False leaves the judge alone."""
+def examine(config: str | None, *, network: bool, fix: bool = False) -> Iterator[Finding]:
+    """All findings, each as soon as it is known. ``network`` False leaves the judge and backends alone.
+
+    ``fix`` lets a check mend what it can.
+    """
     yield from installation()
     try:
         settings = read_settings(config)
@@ -49,6 +53,16 @@ def examine(config: str | None, *, network: bool) -> Iterator[Finding]:
         checks.append(judge if network else _judge_left_alone)
     for check in checks:
         yield from _survived(check, settings)
+    yield from contributed(settings, network=network, fix=fix)
+
+
+def contributed(settings: Settings, *, network: bool, fix: bool) -> Iterator[Finding]:
+    """What backends' own checks find: the entry points of ``tracehooks.checks``."""
+    for point in entry_points(group=CHECKS):
+        try:
+            yield from point.load()(settings, network=network, fix=fix)
+        except Exception as error:
+            yield Finding("bad", point.name, f"cannot be checked: {type(error).__name__}: {plain(error)}")
 
 
 def _survived(check: Check, settings: Settings) -> Iterator[Finding]:

@@ -24,17 +24,21 @@ def doctor(
     network: Annotated[
         bool,
         typer.Option(
-            "--network/--no-network", help="Ask the judge one tiny question, when one is configured."
+            "--network/--no-network",
+            help="Ask the judge one tiny question, and backends how they are, where they are set up.",
         ),
     ] = True,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what can be, such as missing score configs in Langfuse.")
+    ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Check the installation, the settings, the store, the scorer, the judge, the agents and the sinks.
+    """Check the installation, the settings, the store, scorer, judge, agents, sinks, and Langfuse.
 
     Each finding comes with its remedy. Exits 0 when nothing is bad, else 2.
     """
-    findings = list(examine(config, network=network))
+    findings = list(examine(config, network=network, fix=fix))
     code = BAD if any(finding.grade == "bad" for finding in findings) else 0
     if as_json:
         listed = [
