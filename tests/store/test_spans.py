@@ -162,3 +162,15 @@ def test_pruning_gives_the_space_back(tmp_path: Path, clock: Clock) -> None:
         assert store.spans.prune(START + timedelta(days=1)) == 1200
         assert store.check() == []
     assert (tmp_path / "store.db").stat().st_size < full / 20
+
+
+def test_every_kind_of_call_is_listed(store: Store) -> None:
+    """LangGraph's and LlamaIndex's runs are recorded as chains; an entry counts where there is no agent."""
+    scopes = {1: "openinference.instrumentation.langchain", 2: "somebody"}
+    chain = {"openinference.span.kind": "CHAIN", "output.value": "Hello."}
+    spans = [
+        replace(agent_span(number), scope=scope, name="LangGraph", attributes=chain)
+        for number, scope in scopes.items()
+    ]
+    assert store.spans.add([*spans, agent_span(3)]) == 3
+    assert {call.trace_id for call in store.calls.latest(10)} == {trace_id(number) for number in (1, 2, 3)}

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from tracehooks.calls import SpanEvent, SpanRecord, agent_calls
-from tracehooks.calls.dialect import Kind
+from tracehooks.calls.dialect import AGENTS, Kind
 from tracehooks.calls.dialects import kind_of
 from tracehooks.records import AgentCall
 from tracehooks.store.calls import CALLS, write_calls
@@ -60,7 +60,7 @@ WITH_RESOURCE = select(*SPANS.c, RESOURCES.c.attributes.label("resource")).join_
 )
 TRACES_AT_ONCE = 500
 # a trace without such a span has no call, and need not be looked at again and again while it grows
-CALLS_COME_FROM = frozenset({Kind.AGENT, Kind.ENTRY})
+CALLS_COME_FROM = AGENTS | {Kind.ENTRY}
 
 
 class Spans:
