@@ -5,22 +5,30 @@ from typing import Annotated
 import typer
 
 from tracehooks.cli import output
+from tracehooks.cli.files import write_file
 from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
+from tracehooks.errors import ConfigurationError
 from tracehooks.reports.run import run_report
 from tracehooks.reports.run_json import run_dict
 from tracehooks.reports.run_markdown import run_markdown
 from tracehooks.reports.run_terminal import run_renderable
+from tracehooks.store import RunRecord, Store
 
 NO_DATA = 3
 ALL_WORST = 10
+NIGHTS_LOOKED_AT = 200
 
 app = verb_app()
 
 
 @app.command(
-    epilog=examples("tracehooks report", "tracehooks report 4be1a07c --markdown >> $GITHUB_STEP_SUMMARY")
+    epilog=examples(
+        "tracehooks report",
+        "tracehooks report 4be1a07c --markdown >> $GITHUB_STEP_SUMMARY",
+        "tracehooks report --html night.html --redact",
+    )
 )
 def report(
     run: RunArgument = None,
@@ -28,17 +36,28 @@ def report(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Markdown, for a pull request or a job summary.")
     ] = False,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", metavar="FILE", help="One HTML file that loads nothing from elsewhere."),
+    ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="With --html: leave the texts of calls out.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Show the report of a run: the latest one unless RUN names it.
 
     Exits 0 whatever the verdict, so that it can be shown after a night that failed; 3 when there is no run.
     """
+    if redact and html is None:
+        raise ConfigurationError("--redact goes with --html FILE")
     settings = read_settings(config)
     with reading(settings) as store:
         found = store.runs.get(run) if run else store.runs.latest()
         if found is None:
             return _nothing(as_json=as_json)
+        if html is not None:
+            return _write_html(store, found, html, redact=redact, hint=config_hint(config))
         made = run_report(store, found, hint=config_hint(config))
     if as_json:
         output.show_json(run_dict(made))
@@ -46,6 +65,15 @@ def report(
         output.write(run_markdown(made))
     else:
         output.show(run_renderable(made, shown=ALL_WORST))
+    return 0
+
+
+def _write_html(store: Store, run: RunRecord, html: str, *, redact: bool, hint: str) -> int:
+    from tracehooks.reports.run_html import TEXT_LENGTH, run_html
+
+    made = run_report(store, run, hint=hint, length=TEXT_LENGTH)
+    page = run_html(made, store.runs.list(run.job, limit=NIGHTS_LOOKED_AT), redact=redact)
+    output.say(f"wrote {write_file(html, page)}")
     return 0
 
 

@@ -21,10 +21,12 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "resume": ("resume", "Finish a run that was cut short."),
         "status": ("status", "Show the last runs and what waits; exit code for a check."),
         "outbox": ("outbox", "Show what is on its way to the sinks; send it now."),
+        "gate": ("gate", "Give one verdict for a deployment; JUnit, JSON, Markdown."),
         "report": ("report", "Show a run's report again, also as Markdown or HTML."),
     },
     "Noise": {
         "datasets": ("datasets", "Check dataset files; make cases of recorded calls."),
+        "reference": ("reference", "Bless noise runs to compare with; show what moved."),
         "baseline": ("baseline", "Capture the answers to the clean questions; review them."),
         "variants": ("variants", "Make noise for the cases of a dataset."),
     },

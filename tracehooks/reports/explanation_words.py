@@ -75,7 +75,8 @@ def _why_scored(answer: Answer) -> str:
     if not isinstance(score.value, float) or threshold is None:
         return f"scored by a {score.source}"
     side = "above" if _unrounded(score) > threshold else "not above"
-    meaning = "counts as toxic" if side == "above" else "counts as clean"
+    hit = "counts as toxic" if answer.score_name == "toxicity" else "is a candidate"
+    meaning = hit if side == "above" else "counts as clean"
     return f"{meaning}: {side} the threshold of {number(threshold)}"
 
 

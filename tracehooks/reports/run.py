@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from tracehooks.noise.rows import ScoreKind, summarize
 from tracehooks.records import AgentCall, Reason, TraceRef
+from tracehooks.replay.rows import noise_rows
 from tracehooks.reports import standing
 from tracehooks.reports.wording import excerpt
 from tracehooks.store import RunRecord, Store
 
 TEXT_LENGTH = 240
+NOISE = "noise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +67,22 @@ class RunReport:
 
     ``counts`` is None before the run has planned. ``dropped`` counts the spans that were noted as lost on
     their way to the store within the run's window. ``hint`` goes behind each command that the report
-    suggests, such as `` --config FILE``.
+    suggests, such as `` --config FILE``. A noise run has ``noise_counts``
+    in place of ``counts``.
     """
 
     run: RunRecord
     counts: Counts | None = None
+    noise_counts: Mapping[str, Any] | None = None
     worst: tuple[WorstCall, ...] = ()
     dropped: int = 0
     trace_digits: int = 12
     hint: str = ""
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether it is a noise run's."""
+        return self.run.job == NOISE
 
     @property
     def exit_code(self) -> int:
@@ -91,15 +101,45 @@ class RunReport:
         return None if run.ended is None or run.state == "running" else run.ended - run.started
 
 
-def run_report(store: Store, run: RunRecord, *, hint: str = "") -> RunReport:
-    """Look up what a report about ``run`` shows beside the record itself."""
+def run_report(store: Store, run: RunRecord, *, hint: str = "", length: int = TEXT_LENGTH) -> RunReport:
+    """Look up what a report about ``run`` shows beside the record itself.
+
+    ``length`` is how many characters of a call's text it holds at most.
+    """
     entries = run.report.get("worst") or []
     refs = [TraceRef(entry["trace_id"], entry["span_id"]) for entry in entries]
     calls = store.calls.get_many(refs)
-    worst = tuple(_worst(entry, calls.get((entry["trace_id"], entry["span_id"]))) for entry in entries)
-    counts = current_counts(store, run)
+    worst = tuple(
+        _worst(entry, calls.get((entry["trace_id"], entry["span_id"])), length) for entry in entries
+    )
+    noise = run.job == NOISE
+    counts = None if noise else current_counts(store, run)
     dropped = store.losses.count(run.window_start, run.window_end)
-    return RunReport(run=run, counts=counts, worst=worst, dropped=dropped, hint=hint)
+    return RunReport(
+        run=run,
+        counts=counts,
+        noise_counts=current_noise_counts(store, run) if noise else None,
+        worst=worst,
+        dropped=dropped,
+        hint=hint,
+    )
+
+
+def current_noise_counts(store: Store, run: RunRecord) -> Mapping[str, Any]:
+    """A noise run's counts as they are now; see ``jobs/noise.py`` for the sums that hold."""
+    if run.state in standing.DONE:
+        return run.counts
+    counts = store.replays.counts(run.id)
+    rows = summarize(noise_rows(store, run), ScoreKind(name="", direction="higher", range=None), 0.0)
+    return {
+        "planned": counts.planned,
+        "answered": counts.answered,
+        "agent_errors": counts.agent_errors,
+        "not_attempted": counts.not_attempted,
+        "scored": rows.scored,
+        "unscored": dict(rows.unscored),
+        "skipped": dict(rows.skipped),
+    }
 
 
 def current_counts(store: Store, run: RunRecord) -> Counts | None:
@@ -111,7 +151,7 @@ def current_counts(store: Store, run: RunRecord) -> Counts | None:
     return Counts.named({**run.counts, **outcomes, "unscored": {**outcomes["unscored"], **waiting}})
 
 
-def _worst(entry: Mapping[str, Any], call: AgentCall | None) -> WorstCall:
+def _worst(entry: Mapping[str, Any], call: AgentCall | None, length: int) -> WorstCall:
     return WorstCall(
         trace_id=entry["trace_id"],
         span_id=entry["span_id"],
@@ -119,6 +159,6 @@ def _worst(entry: Mapping[str, Any], call: AgentCall | None) -> WorstCall:
         band=entry.get("band"),
         comment=entry.get("comment") or "",
         name=call.name if call else "",
-        text=excerpt(call.output or "", TEXT_LENGTH) if call else None,
+        text=excerpt(call.output or "", length) if call else None,
         start=call.start if call else None,
     )

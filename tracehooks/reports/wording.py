@@ -72,6 +72,11 @@ def plain(text: object) -> str:
     return "".join(_shown(char) for char in flat).strip()
 
 
+def turns(char: str) -> bool:
+    """Whether ``char`` is a mark that turns the direction of what follows it."""
+    return _TURNING.match(char) is not None
+
+
 def _shown(char: str) -> str:
     category = unicodedata.category(char)
     return "" if category == "Cc" else "\ufffd" if category == "Cs" else char

@@ -1,0 +1,39 @@
+"""Runs: the list, and the page of one."""
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from tracehooks.reports.pages import render
+from tracehooks.reports.run import run_report
+from tracehooks.reports.run_html import TEXT_LENGTH, rate_chart
+from tracehooks.reports.run_words import called, facts, next_steps
+from tracehooks.reports.trend import comparable, nights
+from tracehooks.store import Store
+
+LISTED = 200
+
+
+def listing(store: Store, _: Request) -> Response:
+    """The last runs, newest first."""
+    values = {"place": store.url, "here": "runs", "runs": store.runs.list(limit=LISTED), "most": LISTED}
+    return HTMLResponse(render("runs.html", values))
+
+
+def page(store: Store, request: Request) -> Response:
+    """One run: verdict, picture, worst calls, and all there is to know."""
+    run = store.runs.get(request.path_params["run_id"])
+    report = run_report(store, run, length=TEXT_LENGTH)
+    shown = nights(comparable(store.runs.list(run.job, limit=LISTED), run), lambda each: f"/runs/{each.id}")
+    values = {
+        "place": store.url,
+        "here": "runs",
+        "run": run,
+        "report": report,
+        "called": called(run),
+        "nights": shown,
+        "chart": rate_chart(shown),
+        "facts_rows": facts(report),
+        "steps": next_steps(report),
+        "is_noise": run.job == "noise",
+    }
+    return HTMLResponse(render("run.html", values))
