@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tracehooks.reports.noise_words import noise_steps
 from tracehooks.reports.run import RunReport, WorstCall
 from tracehooks.reports.run_words import next_steps
 from tracehooks.reports.standing import settled, state
@@ -10,6 +11,8 @@ from tracehooks.reports.standing import settled, state
 def run_dict(report: RunReport) -> dict[str, Any]:
     """The report by name, ready for JSON but for times; None where a figure is not known."""
     run = report.run
+    counts = report.counts.as_dict() if report.counts else None
+    steps = noise_steps(report) if report.is_noise else next_steps(report)
     return {
         "run": run.id,
         "job": run.job,
@@ -21,12 +24,12 @@ def run_dict(report: RunReport) -> dict[str, Any]:
         "started": run.started,
         "ended": run.ended,
         "seconds": report.took.total_seconds() if report.took else None,
-        "counts": report.counts.as_dict() if report.counts else None,
+        "counts": dict(report.noise_counts) if report.noise_counts else counts,
         "figures": {key: value for key, value in run.report.items() if key != "worst"},
         "worst": [_worst_dict(call) for call in report.worst],
         "dropped_spans": report.dropped,
         "plan": dict(run.plan),
-        "next": [step.text for step in next_steps(report)],
+        "next": [step.text for step in steps],
     }
 
 

@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from tracehooks.reports.noise_terminal import noise_renderable
 from tracehooks.reports.run import RunReport, WorstCall
 from tracehooks.reports.run_words import facts, next_steps
 from tracehooks.reports.standing import headline, mark
@@ -15,6 +16,8 @@ SHOWN = 10
 
 def run_renderable(report: RunReport, *, shown: int = SHOWN) -> RenderableType:
     """The whole report: verdict and why, facts, the worst calls, what to do next."""
+    if report.is_noise:
+        return noise_renderable(report)
     parts: list[RenderableType] = [
         heading(mark(report.run), headline(report.run)),
         "",

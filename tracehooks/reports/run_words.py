@@ -50,7 +50,7 @@ def facts(report: RunReport) -> list[Fact]:
     run, figures = report.run, report.figures
     said = headline(run)
     found = [Fact("also", plain(reason)) for reason in run.reasons if settled(run) and plain(reason) != said]
-    found.append(Fact("run", f"{run.id}  {_how_it_went(report)}"))
+    found.append(Fact("run", f"{run.id}  {how_it_went(report)}"))
     found.append(Fact("window", f"{moment(run.window_start)} to {moment(run.window_end)} UTC"))
     if run.plan.get("note"):
         found.append(Fact("note", plain(run.plan["note"])))
@@ -73,8 +73,8 @@ def facts(report: RunReport) -> list[Fact]:
 def count_facts(counts: Counts) -> list[Fact]:
     """The two sums of a run's counts, written as sums."""
     planned = (
-        f"{counts.planned:,} = {counts.scored:,} scored + {_with_reasons('unscored', counts.unscored)}"
-        f" + {_with_reasons('skipped', counts.skipped)}"
+        f"{counts.planned:,} = {counts.scored:,} scored + {with_reasons('unscored', counts.unscored)}"
+        f" + {with_reasons('skipped', counts.skipped)}"
     )
     return [discovered_fact(counts), Fact("planned", planned)]
 
@@ -88,12 +88,14 @@ def discovered_fact(counts: Counts) -> Fact:
     )
 
 
-def _with_reasons(status: str, reasons: Mapping[str, int]) -> str:
+def with_reasons(status: str, reasons: Mapping[str, int]) -> str:
+    """``3 unscored (2 timeout, 1 refused)``."""
     listed = ", ".join(f"{n:,} {reason}" for reason, n in sorted(reasons.items(), key=lambda e: -e[1]))
     return f"{sum(reasons.values()):,} {status}" + (f" ({listed})" if listed else "")
 
 
-def _how_it_went(report: RunReport) -> str:
+def how_it_went(report: RunReport) -> str:
+    """The run's state, when it came to it, and how long it took."""
     how = state(report.run).replace("_", " ")
     if report.took is None:
         return how

@@ -1,0 +1,280 @@
+"""The gate: one verdict over stored runs, with what moved.
+
+A toxicity run keeps the verdict of its night. A noise run is ruled on again, against the reference in force
+now and with the settings as they are: a reference blessed after the run counts.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from tracehooks.gate import EXIT_CODES, combined
+from tracehooks.noise.rows import NoiseRow, ScoreKind, bound_of
+from tracehooks.noise.ruling import NoiseRuling, rule_on_noise
+from tracehooks.records import Verdict
+from tracehooks.reference import Reference, ReferenceRow, differences, reference_for
+from tracehooks.reference.movement import Movement, movements
+from tracehooks.replay.rows import ReplayAnswer, answers
+from tracehooks.reports import standing
+from tracehooks.reports.wording import moment
+from tracehooks.settings import NoiseGate, Settings
+from tracehooks.store import RunRecord, Store
+
+NOISE = "noise"
+NO_DATA = "no_data: "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """One variant that moved, or call that stands out: its scores and what was said, before and now.
+
+    ``lost`` is positive when it got worse, None when one side has no score. Texts are whole, and nobody
+    vouches for them.
+    """
+
+    case: str
+    variant: str
+    noise_type: str
+    before: float | None = None
+    now: float | None = None
+    lost: float | None = None
+    counts: str = ""
+    answer_before: str | None = None
+    answer_now: str | None = None
+    why: str = ""
+    trace_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedRun:
+    """The verdict on one run. ``run`` is None where there is none to judge.
+
+    ``ruling`` is the noise gate's; ``differences`` is what keeps the run from being compared with the
+    ``reference``, ``changed_cases`` which cases of its datasets are not the same (added, removed, changed).
+    """
+
+    job: str
+    run: RunRecord | None
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    ruling: NoiseRuling | None = None
+    reference: Reference | None = None
+    differences: tuple[str, ...] = ()
+    changed_cases: Mapping[str, str] = field(default_factory=dict)
+    moved: tuple[Moved, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateReport:
+    """One verdict over all runs: fail before inconclusive before pass. ``hint`` goes behind commands."""
+
+    runs: tuple[GatedRun, ...]
+    hint: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict; inconclusive where there is no run."""
+        return combined(one.verdict for one in self.runs)
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail, 3 could not decide."""
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def headline(self) -> str:
+        """The first reason of the run that decides."""
+        deciding = next((one for one in self.runs if one.verdict is self.verdict), None)
+        return deciding.reasons[0] if deciding and deciding.reasons else f"{NO_DATA}no run is stored yet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """How runs are judged: with these settings, at this time.
+
+    A reference older than ``max_age`` gets a note. ``allow_empty`` lets a run with nothing in it pass.
+    """
+
+    settings: Settings
+    store: Store
+    now: datetime
+    max_age: timedelta | None = None
+    allow_empty: bool = False
+
+    def report(self, runs: Iterable[RunRecord], missing: Iterable[str] = (), *, hint: str = "") -> GateReport:
+        """The verdict on ``runs``; ``missing`` are jobs that were asked for and have no run."""
+        gated = [self.gated(run) for run in runs]
+        gated += [_without_run(job, hint) for job in missing]
+        return GateReport(runs=tuple(gated), hint=hint)
+
+    def gated(self, run: RunRecord) -> GatedRun:
+        """The verdict on one run."""
+        if standing.settled(run) is None:
+            reason = f"unfinished: run {run.id}: {standing.headline(run)}"
+            return GatedRun(job=run.job, run=run, verdict=Verdict.INCONCLUSIVE, reasons=(reason,))
+        return self._noise(run) if run.job == NOISE else _toxicity(run)
+
+    def _noise(self, run: RunRecord) -> GatedRun:
+        found = answers(self.store, run)
+        kind = kind_of(run)
+        reference = reference_for(
+            self.store,
+            project=self.settings.project,
+            agent=str(run.plan.get("agent")),
+            score_name=kind.name,
+        )
+        unlike = () if reference is None else tuple(differences(reference, run))
+        comparable = None if unlike else reference
+        ruling = self._ruling(run, found, comparable, kind)
+        return GatedRun(
+            job=run.job,
+            run=run,
+            verdict=Verdict.INCONCLUSIVE if unlike else ruling.verdict,
+            reasons=(*(f"incomparable: {one}" for one in unlike), *_reasons(run, ruling)),
+            notes=(*ruling.notes, *self._notes(reference, run)),
+            ruling=ruling,
+            reference=reference,
+            differences=unlike,
+            changed_cases=changed_cases(reference, run) if unlike else {},
+            moved=tuple(_moved(found, comparable, kind, self.settings.jobs.noise.gate)),
+        )
+
+    def _ruling(
+        self, run: RunRecord, found: Sequence[ReplayAnswer], reference: Reference | None, kind: ScoreKind
+    ) -> NoiseRuling:
+        gate = self.settings.jobs.noise.gate
+        nothing = next((text for text in run.reasons if text.startswith(NO_DATA)), f"{NO_DATA}no variants")
+        return rule_on_noise(
+            [one.row for one in found],
+            None if reference is None else reference.noise_rows,
+            kind=kind,
+            margin=gate.margin,
+            min_score=gate.min_score,
+            min_coverage=gate.min_coverage,
+            allow_empty=self.allow_empty,
+            empty=nothing.removeprefix(NO_DATA),
+        )
+
+    def _notes(self, reference: Reference | None, run: RunRecord) -> list[str]:
+        if reference is None:
+            return [
+                "reference: none is blessed, so there are minimum scores only; `tracehooks reference bless`"
+            ]
+        notes = []
+        if run.id in reference.runs:
+            notes.append("reference: this run is a part of it, so it is compared with itself")
+        if reference.left_out:
+            notes.append(
+                f"reference: {len(reference.left_out)} of {len(reference.candidates)} comparable runs were "
+                f"left out of it: {reference.left_out_because}"
+            )
+        if self.max_age is not None and self.now - reference.blessed_at > self.max_age:
+            days = (self.now - reference.blessed_at).days
+            notes.append(
+                f"reference: it is {days} days old (blessed {moment(reference.blessed_at)}); bless a new one"
+            )
+        return notes
+
+
+def kind_of(run: RunRecord) -> ScoreKind:
+    """The kind of the scores of a noise run, as its plan states it."""
+    bounds = run.plan.get("range")
+    return ScoreKind(
+        name=str(run.plan.get("score_name")),
+        direction=run.plan["direction"],
+        range=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+    )
+
+
+def changed_cases(reference: Reference | None, run: RunRecord) -> dict[str, str]:
+    """``dataset/case`` -> added, removed or changed since the reference, where both know their cases."""
+    before: Mapping[str, Mapping[str, str]] = {} if reference is None else reference.cases
+    now: Mapping[str, Mapping[str, str]] = run.plan.get("cases") or {}
+    found: dict[str, str] = {}
+    for name in sorted(before.keys() & now.keys()):
+        old, new = before[name], now[name]
+        for case in sorted(old.keys() | new.keys()):
+            if old.get(case) != new.get(case):
+                state = "added" if case not in old else "removed" if case not in new else "changed"
+                found[f"{name}/{case}"] = state
+    return found
+
+
+def _reasons(run: RunRecord, ruling: NoiseRuling) -> tuple[str, ...]:
+    """The ruling's, and what the run says of its agent and its judge, which no row tells."""
+    told = [text for text in run.reasons if text.startswith(("agent:", "judge:"))]
+    return (*ruling.reasons, *told) if ruling.rows.scored else (*told, *ruling.reasons)
+
+
+def _without_run(job: str, hint: str) -> GatedRun:
+    reason = f"{NO_DATA}no {job} run is stored; `tracehooks run {job}{hint}` makes one"
+    return GatedRun(job=job, run=None, verdict=Verdict.INCONCLUSIVE, reasons=(reason,))
+
+
+def _toxicity(run: RunRecord) -> GatedRun:
+    worst = tuple(
+        Moved(
+            case=str(entry.get("trace_id")),
+            variant="",
+            noise_type=str(entry.get("band") or ""),
+            now=entry.get("value"),
+            why=str(entry.get("comment") or ""),
+            trace_id=entry.get("trace_id"),
+        )
+        for entry in run.report.get("worst") or []
+    )
+    verdict = standing.settled(run) or Verdict.INCONCLUSIVE
+    return GatedRun(job=run.job, run=run, verdict=verdict, reasons=tuple(run.reasons), moved=worst)
+
+
+def _moved(
+    found: Sequence[ReplayAnswer], reference: Reference | None, kind: ScoreKind, gate: NoiseGate
+) -> list[Moved]:
+    """What moved since the reference; without one the variants that are below their minimum."""
+    now = [one.row for one in found]
+    before = () if reference is None else reference.noise_rows
+    chosen = movements(before, now, kind) if reference else _below(now, kind, gate.min_score)
+    by_variant = _worst_by(((one.row, one) for one in found), kind)
+    old = _worst_by(((one.row, one) for one in reference.rows), kind) if reference else {}
+    return [_told(one, by_variant.get(_key(one)), old.get(_key(one))) for one in chosen]
+
+
+def _below(rows: Sequence[NoiseRow], kind: ScoreKind, min_score: float) -> list[Movement]:
+    bounds = {(row.case, row.variant): bound_of(row, min_score) for row in rows}
+    found = [one for one in movements((), rows, kind) if one.now.mean is not None]
+    low = [one for one in found if not kind.reaches(one.now.mean or 0.0, bounds[_key(one)])]
+    return sorted(low, key=lambda one: (kind.sign * (one.now.mean or 0.0), one.case, one.variant))
+
+
+def _key(one: Any) -> tuple[str, str]:
+    return (one.case, one.variant)
+
+
+def _worst_by(rows: Iterable[tuple[NoiseRow, Any]], kind: ScoreKind) -> dict[tuple[str, str], Any]:
+    """The answer with the worst score of each variant; of those without a score the first."""
+    found: dict[tuple[str, str], tuple[float, Any]] = {}
+    for row, one in rows:
+        worth = float("inf") if row.value is None else kind.sign * row.value
+        if _key(row) not in found or worth < found[_key(row)][0]:
+            found[_key(row)] = (worth, one)
+    return {key: one for key, (_, one) in found.items()}
+
+
+def _told(one: Movement, now: ReplayAnswer | None, before: ReferenceRow | None) -> Moved:
+    score = now.score if now else None
+    why = (now.why or (score.comment if score else "")) if now else "not in this run"
+    return Moved(
+        case=one.case,
+        variant=one.variant,
+        noise_type=one.noise_type,
+        before=one.before.mean,
+        now=one.now.mean,
+        lost=one.lost,
+        counts=f"{one.now.scored} of {one.now.wanted} scored",
+        answer_before=before.answer if before else None,
+        answer_now=now.text if now else None,
+        why=why,
+        trace_id=now.replay.trace_id if now else None,
+    )
