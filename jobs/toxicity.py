@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tracehooks.errors import PartialReadError
 from tracehooks.gate import Ruling, rule_on_rate
 from tracehooks.jobs.assessment import Assessment, assess
 from tracehooks.jobs.windows import ResolvedWindow, resolve_window
@@ -16,7 +17,7 @@ from tracehooks.scoring import Coordinator, Deliverer, Discovery, Grant, Planner
 from tracehooks.scoring.coordinator import WAIT_SECONDS, is_dead, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.holding import LEASE, Holding
-from tracehooks.scoring.source import load_source
+from tracehooks.scoring.source import LOCAL, load_source
 from tracehooks.settings import Settings, format_duration
 from tracehooks.store import RunRecord, Store
 from tracehooks.store.rows import RunState
@@ -74,7 +75,9 @@ class ToxicityNight:
 
     def preview(self, start: datetime | None = None, end: datetime | None = None) -> Preview:
         """What :meth:`run` would do now; nothing is written and no judge is asked."""
-        resolved = resolve_window(self.store, JOB, self._job, self.clock(), start, end)
+        resolved = resolve_window(
+            self.store, JOB, self._job, self.clock(), start, end, is_local=self._is_local
+        )
         found = self._planner(resolved).discover(resolved.window, self.clock())
         return Preview(
             resolved.window,
@@ -91,7 +94,7 @@ class ToxicityNight:
         Where another process is at the same window, this one helps, and returns when the run has ended.
         """
         now = self.clock()
-        resolved = resolve_window(self.store, JOB, self._job, now, start, end)
+        resolved = resolve_window(self.store, JOB, self._job, now, start, end, is_local=self._is_local)
         plan = self._plan(resolved)
         run = self.store.runs.open(JOB, *resolved.window, plan=plan)
         fresh = {"plan": plan, "counts": {}, "started": now, "ended": None, "verdict": None, "reasons": ()}
@@ -111,8 +114,14 @@ class ToxicityNight:
 
     def resume(self, run: RunRecord) -> RunRecord:
         """Finish a run that was cut short: judge what it planned and has no result for."""
-        mine = self._take(run)
+        mine = self._take(run, plan=self._completed(run))
         return self._help(run) if mine is None else self._go_on(mine)
+
+    def _completed(self, run: RunRecord) -> dict[str, Any]:
+        """The run's plan, with what it lacks when it failed before it could plan."""
+        if "score_name" in run.plan:
+            return dict(run.plan)
+        return {**self._plan(ResolvedWindow(Window(run.window_start, run.window_end))), **run.plan}
 
     def _take(self, run: RunRecord, **fresh: Any) -> RunRecord | None:
         return self.store.runs.take(run.id, self.owner, LEASE, is_gone=is_dead, **fresh)
@@ -157,7 +166,10 @@ class ToxicityNight:
         self.store.items.keep_only(run.id, self.scorer.name)
         self.store.items.reopen(run.id, scored=self.rescore)
         planner = self._planner(resolved)
-        found = planner.discover(resolved.window, now, run)
+        try:
+            found = planner.discover(resolved.window, now, run)
+        except PartialReadError as error:
+            return self._give_up(run, error)
         planner.write(run, found)
         # a run with counts is fully planned: from here on it can be resumed
         report = {**run.report, "late": found.late}
@@ -191,6 +203,24 @@ class ToxicityNight:
             settle=self._job.settle,
             lookback=resolved.lookback,
             rescore=self.rescore,
+            project=self.settings.project,
+        )
+
+    @property
+    def _is_local(self) -> bool:
+        return self.settings.source == LOCAL
+
+    def _give_up(self, run: RunRecord, error: PartialReadError) -> RunRecord:
+        """The source did not tell all that there is: nothing can be said about the window."""
+        partial = {"what": error.what, "read": error.read, "total": error.total, "why": error.why}
+        return self.store.runs.update(
+            run.id,
+            held_by=self.owner,
+            state="failed",
+            verdict=Verdict.INCONCLUSIVE,
+            reasons=(f"partial: {error}",),
+            report={**run.report, "partial": partial},
+            ended=self.clock(),
         )
 
     def _work(self, run: RunRecord) -> Tally:

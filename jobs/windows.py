@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tracehooks.errors import ConfigurationError
+from tracehooks.records import EPOCH
 from tracehooks.scoring import Window
 from tracehooks.settings import ToxicityJob, format_duration
 from tracehooks.store import Store
 
 LOOKBACK = timedelta(days=1)
+WRONG_CLOCK = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +34,34 @@ def resolve_window(
     now: datetime,
     start: datetime | None = None,
     end: datetime | None = None,
+    *,
+    is_local: bool = True,
 ) -> ResolvedWindow:
     """The window to cover: ``start`` and ``end`` where given, else as ``settings.window`` says.
 
+    ``is_local`` says that the calls are those of the store, which knows when the first one was.
     Raises ConfigurationError for a window that ends before it starts.
     """
     if start is not None or end is not None:
-        window = Window(start or _first(store, now), end or now)
+        window = Window(start or _first(store, now, is_local), end or now)
         if window.start >= window.end:
             raise ConfigurationError(
                 f"the window ends ({window.end:%F %T}) before it starts ({window.start:%F %T})"
             )
         return ResolvedWindow(window)
     if settings.window == "all":
-        return ResolvedWindow(Window(_first(store, now), now))
+        return ResolvedWindow(Window(_first(store, now, is_local), now))
     if settings.window != "since_last":
         return ResolvedWindow(Window(now - settings.window, now))
-    return _since_last(store, job, settings, now)
+    return _since_last(store, job, settings, now, is_local)
 
 
-def _since_last(store: Store, job: str, settings: ToxicityJob, now: datetime) -> ResolvedWindow:
+def _since_last(
+    store: Store, job: str, settings: ToxicityJob, now: datetime, is_local: bool
+) -> ResolvedWindow:
     end, longest = now - settings.settle, settings.max_window
-    last = watermark(store, job)
-    begin = last or min(_first(store, now), end)
+    last = watermark(store, job, now)
+    begin = last or (min(_first(store, now, True), end) if is_local else end - longest)
     note = ""
     if end - begin > longest:
         left_out = f"{begin:%F %T}Z to {end - longest:%F %T}Z"
@@ -65,17 +72,21 @@ def _since_last(store: Store, job: str, settings: ToxicityJob, now: datetime) ->
     )
 
 
-def watermark(store: Store, job: str) -> datetime | None:
-    """Where the last successful run since the one before it ended; None before the first."""
-    ends = [
-        run.window_end
-        for run in store.runs.list(job, limit=1000)
-        if run.state == "finished" and run.plan.get("moves") and run.report.get("covered")
-    ]
-    return max(ends, default=None)
+def watermark(store: Store, job: str, now: datetime) -> datetime | None:
+    """Where the last successful run since the one before it ended; None before the first.
+
+    What ends in the future was covered by a clock that was ahead, and does not count.
+    """
+    for run in store.runs.finished(job):
+        moves = run.plan.get("moves") and run.report.get("covered")
+        if moves and run.window_end <= now + WRONG_CLOCK:
+            return run.window_end
+    return None
 
 
-def _first(store: Store, now: datetime) -> datetime:
+def _first(store: Store, now: datetime, is_local: bool) -> datetime:
+    if not is_local:
+        return EPOCH
     span = store.calls.span_of_time()
     return span[0] if span else now - timedelta(days=1)
 

@@ -36,6 +36,10 @@ class ServerProblem(TracehooksError):  # noqa: N818 - it says what it is
     """The server cannot be used as it is, or not with these keys; the message says what to do."""
 
 
+class WrongKeys(ServerProblem):
+    """The server does not take the keys: waiting will not help."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
     """What one server is like. ``version`` is empty where it does not tell."""
@@ -123,7 +127,7 @@ class Server:
     def _asked(self, reply: Reply) -> Reply:
         """``reply``, if it tells anything about the server's kind. Raises ServerProblem if not."""
         if reply.status in (401, 403):
-            raise ServerProblem(
+            raise WrongKeys(
                 f"{self._client.base_url} does not take the keys ({reply.words}); compare them and the host "
                 "with the project's settings in Langfuse"
             )

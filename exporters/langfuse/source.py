@@ -18,7 +18,7 @@ from tracehooks.exporters.langfuse.filters import RowFilter, is_left_out
 from tracehooks.exporters.langfuse.listings import Listings
 from tracehooks.exporters.langfuse.pages import Pages
 from tracehooks.exporters.langfuse.reading import read_scores
-from tracehooks.exporters.langfuse.server import Server, ServerProblem
+from tracehooks.exporters.langfuse.server import Server, ServerFacts, ServerProblem, WrongKeys
 from tracehooks.exporters.langfuse.survey import Candidate, Reservoir, Row, Survey
 from tracehooks.exporters.langfuse.traces import Traces
 from tracehooks.judges.untraced import untraced
@@ -107,7 +107,7 @@ class LangfuseSource:
         ids = {score_id(self._project, ref.trace_id, ref.span_id, name): ref for ref in refs}
         try:
             with untraced():
-                rows = read_scores(self._client, self._server.facts(), list(ids))
+                rows = read_scores(self._client, self._facts(), list(ids))
         except (ServerProblem, Unreachable) as error:
             raise PartialReadError("scores", read=0, total=len(ids), why=str(error)) from None
         found = {ids[key]: _score(name, ids[key], row) for key, row in rows.items()}
@@ -121,7 +121,7 @@ class LangfuseSource:
         survey = Survey(
             request, self._rows.check(), lambda value: is_left_out(value, self._filters.environment), most
         )
-        older = not self._server.facts().has_experiments
+        older = not self._facts().has_experiments
         listings = Listings(self._pages, self._rows, older)
         survey.take_agents(listings.agents(request))
         survey.take_tops(listings.tops(request))
@@ -174,11 +174,21 @@ class LangfuseSource:
             drawing.listed = type(drawing.listed)("Q", (key for key in drawing.listed if key not in waiting))
         return True
 
+    def _facts(self) -> ServerFacts:
+        """What the server is like. Raises PartialReadError when it gives no answer."""
+        try:
+            with untraced():
+                return self._server.facts()
+        except WrongKeys:
+            raise
+        except (ServerProblem, Unreachable) as error:
+            raise PartialReadError("calls", read=0, total=None, why=str(error)) from None
+
     def _expander(self) -> Expander:
         return Expander(self._traces(), self._call_filter)
 
     def _traces(self) -> Traces:
-        return Traces(self._pages, not self._server.facts().has_experiments, self._mask, self._text)
+        return Traces(self._pages, not self._facts().has_experiments, self._mask, self._text)
 
 
 def _score(name: str, ref: TraceRef, row: Row) -> Score | None:

@@ -11,6 +11,7 @@ from tracehooks.settings import FilterSettings, Settings
 from tracehooks.store import CallFilter, Store
 
 GROUP = "tracehooks.sources"
+LOCAL = "local"
 REPLAY = "-replay"
 
 
