@@ -24,8 +24,12 @@ def type_cells(one: TypeRuling) -> tuple[str, ...]:
         number(one.reference.mean) if one.reference else "–",
         number(compared.drop) if compared and known else "–",
         bounds,
-        number(compared.adjusted) if compared and known else "–",
+        _p(compared.adjusted) if compared and known else "–",
     )
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def moved_cells(one: Moved) -> tuple[str, ...]:

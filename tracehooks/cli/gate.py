@@ -1,0 +1,130 @@
+"""``tracehooks gate``: one verdict for a deployment."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracehooks.cli import output
+from tracehooks.cli.dataset_files import AgentOption
+from tracehooks.cli.options import ConfigOption, JsonOption
+from tracehooks.cli.session import config_hint, read_settings, reading
+from tracehooks.cli.verbs import examples, verb_app
+from tracehooks.errors import ConfigurationError
+from tracehooks.reports.gate import NOISE, Gate, GateReport
+from tracehooks.reports.gate_json import gate_dict
+from tracehooks.reports.gate_junit import gate_junit
+from tracehooks.reports.gate_markdown import gate_markdown
+from tracehooks.reports.gate_terminal import gate_renderable
+from tracehooks.settings import parse_duration
+from tracehooks.store import RunRecord, Store
+
+JOBS = ("toxicity", NOISE)
+LOOKED_AT = 1000
+
+app = verb_app()
+
+
+@app.command(
+    epilog=examples(
+        "tracehooks gate",
+        'tracehooks gate --job noise --junit noise.xml --markdown "$GITHUB_STEP_SUMMARY"',
+        "tracehooks gate 4be1a07c --json",
+    )
+)
+def gate(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN]...", help="Runs by their ids; else the latest of each job.", show_default=False
+        ),
+    ] = None,
+    job: Annotated[
+        list[str] | None,
+        typer.Option("--job", metavar="JOB", help="Only the latest run of toxicity, or noise."),
+    ] = None,
+    agent: AgentOption = None,
+    max_age: Annotated[
+        str | None,
+        typer.Option(
+            "--max-age", metavar="DURATION", help="Note when the reference is older than this: 30d."
+        ),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Write Markdown for a pull request or job summary."),
+    ] = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="A noise run with nothing in it passes.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Give one verdict over stored runs: pass 0, fail 1, could not decide 3.
+
+    Without RUN it takes the latest run of each job that has any; nothing at all is 3. A noise run is compared
+    with the reference in force now; where the two were made under different conditions it says which, and the
+    verdict is 3. Nothing is asked and no score is changed.
+    """
+    settings = read_settings(config)
+    age = _age(max_age)
+    with reading(settings) as store:
+        wanted, missing = _chosen(store, runs, job, agent)
+        judged = Gate(
+            settings=settings, store=store, now=datetime.now(UTC), max_age=age, allow_empty=allow_empty
+        )
+        report = judged.report(wanted, missing, hint=config_hint(config))
+    _write(junit, gate_junit(report), "--junit")
+    _write(markdown, gate_markdown(report), "--markdown")
+    _show(report, as_json=as_json)
+    return report.exit_code
+
+
+def _age(text: str | None) -> timedelta | None:
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise ConfigurationError(f"--max-age: {error}") from None
+
+
+def _chosen(
+    store: Store, runs: Sequence[str] | None, jobs: Sequence[str] | None, agent: str | None
+) -> tuple[list[RunRecord], list[str]]:
+    """The runs to judge, and the jobs that were asked for and have none."""
+    for name in jobs or ():
+        if name not in JOBS:
+            raise ConfigurationError(f"--job {name!r}: known are {', '.join(JOBS)}")
+    if runs:
+        return [store.runs.get(run) for run in dict.fromkeys(runs)], []
+    found = {name: latest_run(store, name, agent) for name in (jobs or ((NOISE,) if agent else JOBS))}
+    missing = [name for name, run in found.items() if run is None and (jobs or agent)]
+    return [run for run in found.values() if run is not None], missing
+
+
+def latest_run(store: Store, job: str, agent: str | None) -> RunRecord | None:
+    """The latest run of the job, of this agent where one is named."""
+    if agent is None or job != NOISE:
+        return store.runs.latest(job)
+    listed = store.runs.list(job, limit=LOOKED_AT)
+    return next(
+        (run for run in listed if agent in (run.plan.get("agent"), run.plan.get("agent_given"))), None
+    )
+
+
+def _write(path: Path | None, text: str, option: str) -> None:
+    if path is None:
+        return
+    try:
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ConfigurationError(f"{option} {path}: cannot be written: {error.strerror or error}") from None
+
+
+def _show(report: GateReport, *, as_json: bool) -> None:
+    if as_json:
+        output.show_json(gate_dict(report))
+    else:
+        output.show(gate_renderable(report))
