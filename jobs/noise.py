@@ -346,7 +346,7 @@ class NoiseNight:
 
 
 def night_for(run: RunRecord, **options: Any) -> NoiseNight:
-    """The night that goes on with ``run``: of its agent, datasets and filters. ``options`` are the night's."""
+    """The night that goes on with ``run``: its agent, datasets and filters. ``options`` are the night's."""
     selection = Selection.of(dict(run.plan.get("filters") or {}))
     return NoiseNight(
         datasets=selection.datasets,
@@ -388,7 +388,20 @@ def _told(
     verdict = Verdict.INCONCLUSIVE if unlike or (asked and not counts.answered) else ruling.verdict
     if unlike:
         before[:] = sorted(before, key=lambda text: not text.startswith("incomparable"))
-    return replace(ruling, verdict=verdict, reasons=(*before, *ruling.reasons, *after))
+    return replace(ruling, verdict=verdict, reasons=(*before, *_in_short(ruling), *after))
+
+
+def _in_short(ruling: NoiseRuling) -> Sequence[str]:
+    """The reasons of the types that did not pass; one sentence where all did."""
+    if not ruling.types:
+        return ruling.reasons
+    if open_ones := [one for one in ruling.types if one.verdict is not Verdict.PASS]:
+        return [text for text in ruling.reasons if any(text in one.reasons for one in open_ones)]
+    held = "reaches its minimums"
+    if any(one.comparison for one in ruling.types):
+        held += " and holds against the reference"
+    scored = f"{ruling.rows.scored} of {ruling.rows.wanted} answers scored"
+    return [f"noise: each of {len(ruling.types)} noise types {held}, {scored}"]
 
 
 def _counts(counts: ReplayCounts, ruling: NoiseRuling) -> dict[str, Any]:

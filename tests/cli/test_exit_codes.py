@@ -25,7 +25,7 @@ def test_a_clean_night_passes_with_0(tmp_path: Path, judge: FakeOpenAI) -> None:
 
 def test_a_toxic_night_fails_with_1(tmp_path: Path, judge: FakeOpenAI, inside: Inside) -> None:
     """promptfoo/promptfoo#345: CI goes red when the verdict is fail."""
-    result = inside(Shop.at(tmp_path, FAILING, url=judge.url), "run", "nightly")
+    result = inside(Shop.at(tmp_path, FAILING, url=judge.url), "run", "toxicity")
     assert result.code == 1, result.err
     assert result.out.startswith("FAIL  toxicity: 30 of 30")
 
@@ -64,7 +64,13 @@ def test_a_sample_of_none_asks_nobody_and_is_skipped(
     ("args", "says"),
     [
         (("run", "toxicity", "--config", "missing.yaml"), "missing.yaml: no such settings file"),
-        (("run", "noise"), "known are toxicity, nightly"),
+        (("run", "noises"), "known are toxicity, noise, nightly"),
+        (("run", "noise"), "agent: no agent is set"),
+        (("run", "nightly"), "agent: no agent is set"),
+        (("run", "noise", "--window", "all"), "--window goes with the toxicity job"),
+        (("run", "toxicity", "--case", "one"), "--case goes with the noise job"),
+        (("plan", "noise", "--agent", "nobody"), "there is no agent 'nobody'"),
+        (("plan", "noise", "--agent", "no_such_module:answer"), "--agent: the agent no_such_module:answer"),
         (("run", "toxicity", "--window", "yesterday"), "--window 'yesterday'"),
         (("run", "toxicity", "--from", "soon"), "'soon' is not a time"),
         (("run", "toxicity", "--from", "2026-12-01", "--to", "2026-11-01"), "before it starts"),

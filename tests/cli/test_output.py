@@ -95,8 +95,8 @@ def test_planning_writes_nothing(tmp_path: Path, judge: FakeOpenAI, inside: Insi
     assert len(judge.requests) == asked
     with shop.store() as store:
         assert store.runs.list() == []
-    assert inside(shop, "plan", "nightly").out.startswith(
-        "PLAN  nightly would score 10 of 40 calls and ask judge-2026 10 times"
+    assert inside(shop, "plan", "toxicity").out.startswith(
+        "PLAN  toxicity would score 10 of 40 calls and ask judge-2026 10 times"
     )
 
 

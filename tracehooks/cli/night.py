@@ -8,16 +8,21 @@ from tracehooks.cli.options import NIGHTLY
 from tracehooks.cli.progress import progress
 from tracehooks.cli.signals import Interrupted
 from tracehooks.errors import ConfigurationError
+from tracehooks.jobs.nightly import Nightly
+from tracehooks.jobs.noise import NoiseNight, night_for
 from tracehooks.jobs.toxicity import ToxicityNight
+from tracehooks.records import Verdict
 from tracehooks.reports.run import RunReport, run_report
 from tracehooks.reports.run_json import run_dict
 from tracehooks.reports.run_terminal import run_renderable
-from tracehooks.scoring.coordinator import this_owner
+from tracehooks.reports.standing import settled
+from tracehooks.reports.terminal import heading
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 
 DROPPED, UNDECIDED = 1, 3
 BY_WEIGHT = (1, 3, 0)  # fail before undecided before pass
+WORDS = {0: "PASS", 1: "FAIL", UNDECIDED: "INCONCLUSIVE"}
 
 
 def settings_with(settings: Settings, *, window: str | None) -> Settings:
@@ -45,21 +50,46 @@ def work_night(
     hint: str = "",
     **options: Any,
 ) -> RunReport:
-    """What ``act`` does with the night, watched. Raises Interrupted, with the run marked so, for Ctrl-C."""
-    owner = this_owner()
-    with progress("judging") as report:
-        night = ToxicityNight(
-            settings=settings,
-            store=store,
-            progress=lambda tally, total: report(tally.done, total),
-            owner=owner,
-            **options,
-        )
+    """What ``act`` does with the toxicity night, watched. Raises Interrupted for Ctrl-C; the run says so."""
+    night = ToxicityNight(settings=settings, store=store, **options)
+    return _watched(store, "judging", hint, [night], lambda: [act(night)])[0]
+
+
+def work_noise(store: Store, night: NoiseNight, *, hint: str = "") -> RunReport:
+    """A fresh noise run, watched. Raises Interrupted, with the run marked so, for Ctrl-C."""
+    return _watched(store, "replaying", hint, [night], lambda: [night.run()])[0]
+
+
+def resume_noise(settings: Settings, store: Store, run: RunRecord, *, hint: str = "") -> RunReport:
+    """The noise run ``run`` finished, watched."""
+    night = night_for(run, settings=settings, store=store)
+    return _watched(store, "replaying", hint, [night], lambda: [night.resume(run)])[0]
+
+
+def work_nightly(store: Store, nightly: Nightly, start: Any, end: Any, *, hint: str = "") -> list[RunReport]:
+    """Both nights, one after the other, watched."""
+    nights: list[ToxicityNight | NoiseNight] = [nightly.toxicity, nightly.noise]
+    return _watched(store, "judging", hint, nights, lambda: nightly.run(start, end))
+
+
+def _watched(
+    store: Store,
+    what: str,
+    hint: str,
+    nights: Sequence[ToxicityNight | NoiseNight],
+    act: Callable[[], Sequence[RunRecord]],
+) -> list[RunReport]:
+    with progress(what) as report:
+        for night in nights:
+            if isinstance(night, NoiseNight):
+                night.progress = lambda _what, done, total: report(done, total)
+            else:
+                night.progress = lambda tally, total: report(tally.done, total)
         try:
-            run = act(night)
+            runs = act()
         except KeyboardInterrupt:
-            raise Interrupted(_put_away(store, owner, hint)) from None
-    return run_report(store, run, hint=hint)
+            raise Interrupted(_put_away(store, nights[0].owner, hint)) from None
+    return [run_report(store, run, hint=hint) for run in runs]
 
 
 def _put_away(store: Store, owner: str, hint: str) -> str:
@@ -70,7 +100,9 @@ def _put_away(store: Store, owner: str, hint: str) -> str:
     if run.state == "running":
         store.runs.update(run.id, state="interrupted")
     left = store.items.remaining(run.id)
-    return f"interrupted with {left:,} calls not judged yet; `tracehooks resume{hint}` goes on"
+    unasked = store.replays.counts(run.id).not_attempted
+    asked = f"{unasked:,} questions not asked and " if unasked else ""
+    return f"interrupted with {asked}{left:,} calls not judged yet; `tracehooks resume{hint}` goes on"
 
 
 def conclude(report: RunReport, *, strict: bool, as_json: bool) -> int:
@@ -84,15 +116,18 @@ def conclude(report: RunReport, *, strict: bool, as_json: bool) -> int:
 
 
 def conclude_nightly(reports: Sequence[RunReport], *, strict: bool, as_json: bool) -> int:
-    """Print the reports of all jobs; returns the code of their combined verdict."""
+    """Print the reports of all jobs, and one verdict over them; returns its code."""
     codes = [_strict_code(report, strict=strict) for report in reports]
     code = next((each for each in BY_WEIGHT if each in codes), UNDECIDED)
     if as_json:
         runs = [run_dict(report) for report in reports]
-        output.show_json({"job": NIGHTLY, "exit_code": code, "runs": runs})
-    else:
-        for report in reports:
-            output.show(run_renderable(report))
+        output.show_json({"job": NIGHTLY, "verdict": WORDS[code].lower(), "exit_code": code, "runs": runs})
+        return code
+    for report in reports:
+        output.show(run_renderable(report))
+        output.write("\n")
+    halves = ", ".join(f"{one.run.job} {settled(one.run) or Verdict.INCONCLUSIVE}" for one in reports)
+    output.show(heading(WORDS[code], f"{NIGHTLY}: {halves}"))
     return code
 
 

@@ -1,5 +1,6 @@
 """Options that several verbs share."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -26,13 +27,43 @@ FromOption = Annotated[
 ToOption = Annotated[
     str | None, typer.Option("--to", "--until", metavar="TIME", help="Calls before this time.")
 ]
-JOB_HELP = "toxicity, or nightly for all jobs."
+JOB_HELP = "toxicity, noise, or nightly for both."
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help=JOB_HELP)]
 RunArgument = Annotated[
     str | None, typer.Argument(metavar="RUN", help="A run's id or the beginning of it.", show_default=False)
 ]
 
-JOBS = ("toxicity",)
+DatasetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dataset", metavar="NAME", help="Noise: only this dataset, by name or file. May be repeated."
+    ),
+]
+CaseOption = Annotated[
+    list[str] | None, typer.Option("--case", metavar="ID", help="Noise: only this case. May be repeated.")
+]
+TagOption = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="Noise: only what has this tag. May be repeated."),
+]
+TypeOption = Annotated[
+    list[str] | None,
+    typer.Option("--type", metavar="TYPE", help="Noise: only this noise type. May be repeated."),
+]
+RepeatsOption = Annotated[
+    int | None,
+    typer.Option("--repeats", min=1, max=100, metavar="N", help="Noise: ask each variant so many times."),
+]
+AgentOption = Annotated[
+    str | None,
+    typer.Option(
+        "--agent",
+        metavar="AGENT",
+        help="Noise: a name of agents in the settings, module:function, or an address.",
+    ),
+]
+
+JOBS = ("toxicity", "noise")
 NIGHTLY = "nightly"
 
 
@@ -43,6 +74,13 @@ def jobs_named(name: str) -> tuple[str, ...]:
     if name not in JOBS:
         raise ConfigurationError(f"there is no job {name!r}; known are {', '.join((*JOBS, NIGHTLY))}")
     return (name,)
+
+
+def only_for(jobs: Sequence[str], job: str, **given: object) -> None:
+    """Raises ConfigurationError when an option that goes with ``job`` alone was given for other ``jobs``."""
+    found = [name for name, value in given.items() if value]
+    if job not in jobs and found:
+        raise ConfigurationError(f"--{found[0]} goes with the {job} job, and not with {', '.join(jobs)}")
 
 
 def time_option(text: str | None, now: datetime) -> datetime | None:

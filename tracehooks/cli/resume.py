@@ -1,13 +1,15 @@
 """``tracehooks resume``: finish a run that was cut short."""
 
 from tracehooks.cli import output
-from tracehooks.cli.night import conclude, work_night
+from tracehooks.cli.night import conclude, resume_noise, work_night
 from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
 from tracehooks.reports.standing import DONE, at_work
 from tracehooks.store import RunRecord, Store
+
+NOISE = "noise"
 
 app = verb_app()
 
@@ -27,7 +29,10 @@ def resume(run: RunArgument = None, config: ConfigOption = None, as_json: JsonOp
         if at_work(found):
             raise ConfigurationError(f"run {found.id} is being worked on by {found.owner}; wait for it")
         hint = config_hint(config)
-        report = work_night(settings, store, lambda night: night.resume(found), hint=hint)
+        if found.job == NOISE:
+            report = resume_noise(settings, store, found, hint=hint)
+        else:
+            report = work_night(settings, store, lambda night: night.resume(found), hint=hint)
     return conclude(report, strict=False, as_json=as_json)
 
 

@@ -1,23 +1,41 @@
 """``tracehooks run``: a job, now, to its verdict."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tracehooks.cli.night import conclude, conclude_nightly, settings_with, work_night
+from tracehooks.cli.night import (
+    conclude,
+    conclude_nightly,
+    settings_with,
+    work_night,
+    work_nightly,
+    work_noise,
+)
 from tracehooks.cli.options import (
     NIGHTLY,
+    AgentOption,
+    CaseOption,
     ConfigOption,
+    DatasetOption,
     FromOption,
     JobArgument,
     JsonOption,
+    RepeatsOption,
+    TagOption,
     ToOption,
+    TypeOption,
     jobs_named,
+    only_for,
     time_option,
 )
 from tracehooks.cli.session import config_hint, read_settings
 from tracehooks.cli.verbs import examples, verb_app
+from tracehooks.jobs.nightly import Nightly
+from tracehooks.jobs.noise import NoiseNight
+from tracehooks.jobs.toxicity import ToxicityNight
+from tracehooks.scoring.coordinator import this_owner
 from tracehooks.store import open_store
 
 app = verb_app()
@@ -26,6 +44,7 @@ app = verb_app()
 @app.command(
     epilog=examples(
         "tracehooks run toxicity",
+        "tracehooks run noise --dataset security --repeats 1",
         "tracehooks run nightly --window 24h --json > night.json",
         "tracehooks run toxicity --from 2026-11-29 --to 2026-11-30 --rescore",
     )
@@ -48,26 +67,53 @@ def run(
             "--strict", help="Exit 1, not 0, when spans of the window were lost on their way to the store."
         ),
     ] = False,
+    dataset: DatasetOption = None,
+    case: CaseOption = None,
+    tag: TagOption = None,
+    noise_type: TypeOption = None,
+    repeats: RepeatsOption = None,
+    agent: AgentOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Sample the window's calls, judge them, attach the scores, and end in one verdict.
+    """Judge the window's calls (toxicity), or ask the agent every noisy question and judge that (noise).
 
-    A second run of the same window judges only what has no score yet. Ctrl-C loses nothing: `tracehooks
-    resume` goes on. The exit code is the verdict's: 0 pass, 1 fail, 3 could not decide.
+    Scores go onto the traces, and it ends in one verdict; nightly is toxicity and then noise. A second
+    toxicity run of the same window judges only what has no score yet; a noise run asks everything anew.
+    Ctrl-C loses nothing: `tracehooks resume` goes on. The exit code is the verdict's: 0 pass, 1 fail, 3
+    could not decide.
     """
-    jobs_named(job)  # each job has a driver of its own; so far there is one
-    settings = settings_with(read_settings(config), window=window)
+    jobs = jobs_named(job)
+    only_for(jobs, "toxicity", window=window, rescore=rescore, to=end, **{"from": start})
+    only_for(jobs, "noise", dataset=dataset, case=case, tag=tag, repeats=repeats, agent=agent)
+    only_for(jobs, "noise", type=noise_type)
+    settings, hint = settings_with(read_settings(config), window=window), config_hint(config)
     now = datetime.now(UTC)
     since, until = time_option(start, now), time_option(end, now)
     with open_store(settings.store) as store:
-        report = work_night(
-            settings,
-            store,
-            lambda night: night.run(since, until),
-            hint=config_hint(config),
-            rescore=rescore,
-            allow_empty=allow_empty,
-        )
-    if job == NIGHTLY:
-        return conclude_nightly([report], strict=strict, as_json=as_json)
+        both: dict[str, Any] = {
+            "settings": settings,
+            "store": store,
+            "allow_empty": allow_empty,
+            "owner": this_owner(),
+        }
+
+        def noise() -> NoiseNight:
+            return NoiseNight(
+                **both,
+                datasets=dataset,
+                cases=case,
+                tags=tag,
+                types=noise_type,
+                repeats=repeats,
+                agent=agent,
+            )
+
+        if job == NIGHTLY:
+            nightly = Nightly(toxicity=ToxicityNight(**both, rescore=rescore), noise=noise())
+            reports = work_nightly(store, nightly, since, until, hint=hint)
+            return conclude_nightly(reports, strict=strict, as_json=as_json)
+        if jobs == ("noise",):
+            report = work_noise(store, noise(), hint=hint)
+        else:
+            report = work_night(act=lambda night: night.run(since, until), hint=hint, rescore=rescore, **both)
     return conclude(report, strict=strict, as_json=as_json)

@@ -21,7 +21,9 @@ Where a case has ``originalQuery`` it is of Mastra's shape, see ``flat.py``; so 
 """
 
 import glob
+import re
 from collections.abc import Iterable, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,7 @@ DATASET_KEYS = ("name", "description", "cases")
 CASE_KEYS = (
     *("id", "query", "baseline", "facts", "min_score", "tags", "archived", "provenance", "variants"),
 )
+_IN_PACKAGE = re.compile(r"(?P<package>[A-Za-z_]\w+(?:\.\w+)*):(?P<path>[^\\/].*)")
 VARIANT_KEYS = ("id", "noise_type", "carrier", "content", "min_score", "tags", "provenance")
 
 
@@ -51,12 +54,14 @@ def read_dataset(path: str | Path) -> Dataset:
 def read_datasets(patterns: Iterable[str], root: str | Path = ".") -> list[Dataset]:
     """The datasets whose files match any of the ``patterns`` (``*``, ``**``), below ``root``; none twice.
 
+    ``package:path`` is a file that a Python package brings, such as ``tracehooks.config:datasets/*.yaml``.
     A pattern that matches no file gives nothing; a plain path that does not exist is a ConfigurationError, as
     are two datasets of the same name.
     """
     files: dict[Path, None] = {}
     for pattern in patterns:
-        found = sorted(glob.glob(str(Path(root) / pattern), recursive=True))  # noqa: PTH207 - absolute ones too
+        place = _located(pattern, root)
+        found = sorted(glob.glob(place, recursive=True))  # noqa: PTH207 - absolute ones too
         if not found and not glob.has_magic(pattern):
             raise ConfigurationError(f"{pattern}: no such dataset file")
         files |= dict.fromkeys(Path(name) for name in found if ".quarantine." not in Path(name).name)
@@ -68,6 +73,17 @@ def read_datasets(patterns: Iterable[str], root: str | Path = ".") -> list[Datas
                 f"{dataset.path}: the dataset {dataset.name} is also in {other.path}; give one another name"
             )
     return datasets
+
+
+def _located(pattern: str, root: str | Path) -> str:
+    """``pattern`` below ``root``, or in the package that it names."""
+    found = _IN_PACKAGE.fullmatch(pattern)
+    if found is None or (Path(root) / pattern).exists():
+        return str(Path(root) / pattern)
+    try:
+        return str(Path(str(resources.files(found["package"]))) / found["path"])
+    except (ImportError, TypeError, ValueError):
+        raise ConfigurationError(f"{pattern}: there is no package {found['package']}") from None
 
 
 def dataset_from(document: Document, path: Path) -> Dataset:
