@@ -10,6 +10,7 @@ from tracehooks.calls.dialects import outputs_of
 from tracehooks.records import EPOCH, AgentCall, Decision, Status
 from tracehooks.settings import FilterSettings
 from tracehooks.store import CallFilter, DecisionRow, RunRecord, Store, StoredScore, WorkItem
+from tracehooks.store.replays import Replay
 
 RUNS_LOOKED_AT = 1000
 
@@ -36,6 +37,7 @@ class Unseen(StrEnum):
     FILTERED = "filtered"
     STOPPED = "stopped"
     LATE = "late"
+    REPLAY = "replay"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +57,21 @@ class Answer:
     run: RunRecord | None = None
     unseen: Unseen | None = None
     looked_at: tuple[str, ...] = ()
+    replay: Replay | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallAnswers:
-    """One call of the trace with an answer for each score name. ``call`` is None when it was pruned."""
+    """One call of the trace with an answer for each score name. ``call`` is None when it was pruned.
+
+    ``replay`` says which question of which run the call was, if a noise run made it.
+    """
 
     trace_id: str
     span_id: str
     call: AgentCall | None
     answers: tuple[Answer, ...]
+    replay: Replay | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +108,7 @@ def explain_trace(store: Store, trace_id: str, *, score_name: str, hint: str = "
             answers=tuple(
                 _answer(facts, span_id, name, spans) for name in facts.score_names(span_id) or (score_name,)
             ),
+            replay=facts.replay(span_id),
         )
         for span_id in addresses
     )
@@ -125,8 +133,9 @@ class _Facts:
         self.scores = store.scores.of_trace(trace_id)
         self.items = store.items.of_trace(trace_id)
         self.decisions = store.decisions.of_trace(trace_id)
+        self.replays = store.replays.of_trace(trace_id)
         self.runs = {run.id: run for run in store.runs.list(limit=RUNS_LOOKED_AT)}
-        named = {row.run_id for row in self.items} | {row.run_id for row in self.decisions}
+        named = {row.run_id for rows in (self.items, self.decisions, self.replays) for row in rows}
         self.runs.update({run_id: store.runs.get(run_id) for run_id in named - set(self.runs)})
 
     def span_ids(self) -> set[str]:
@@ -141,7 +150,12 @@ class _Facts:
         for decision in self.decisions:
             if decision.span_id == span_id:
                 names.append(self.runs[decision.run_id].plan.get("score_name", ""))
+        if (replay := self.replay(span_id)) is not None:
+            names.append(self.runs[replay.run_id].plan.get("score_name", ""))
         return sorted(set(filter(None, names)))
+
+    def replay(self, span_id: str) -> Replay | None:
+        return next((row for row in self.replays if row.span_id == span_id), None)
 
     def score(self, span_id: str, name: str) -> StoredScore | None:
         return next((row for row in self.scores if (row.span_id, row.name) == (span_id, name)), None)
@@ -157,7 +171,7 @@ class _Facts:
 
 def _answer(facts: _Facts, span_id: str, name: str, spans: Sequence[SpanRecord]) -> Answer:
     score, item = facts.score(span_id, name), facts.item(span_id, name)
-    decision = facts.decision(span_id, name)
+    decision, replay = facts.decision(span_id, name), facts.replay(span_id)
     if score is not None:
         skipped = score.status is Status.SKIPPED
         return Answer(
@@ -169,6 +183,7 @@ def _answer(facts: _Facts, span_id: str, name: str, spans: Sequence[SpanRecord])
             item=item,
             run=facts.runs.get(score.run_id or ""),
             looked_at=tuple(places(spans, span_id)) if skipped else (),
+            replay=replay,
         )
     if item is not None and item.state != "done":
         run = facts.runs[item.run_id]
@@ -176,6 +191,11 @@ def _answer(facts: _Facts, span_id: str, name: str, spans: Sequence[SpanRecord])
     if decision is not None:
         outcome = Outcome(Decision(decision.decision))
         return Answer(score_name=name, outcome=outcome, decision=decision, run=facts.runs[decision.run_id])
+    if replay is not None:
+        run = facts.runs[replay.run_id]
+        return Answer(
+            score_name=name, outcome=Outcome.NEVER_SEEN, unseen=Unseen.REPLAY, run=run, replay=replay
+        )
     call = facts.calls.get(span_id)
     unseen, seen_by = _unseen(facts, call) if call else (Unseen.NO_RUN, None)
     return Answer(score_name=name, outcome=Outcome.NEVER_SEEN, unseen=unseen, run=seen_by)
@@ -183,7 +203,8 @@ def _answer(facts: _Facts, span_id: str, name: str, spans: Sequence[SpanRecord])
 
 def _unseen(facts: _Facts, call: AgentCall) -> tuple[Unseen, RunRecord | None]:
     """Why no run has decided about ``call``, and the run that says so: the newest whose window holds it."""
-    runs = sorted(facts.runs.values(), key=lambda run: run.started, reverse=True)
+    windows = (run for run in facts.runs.values() if run.job != "noise")  # which asks, and looks at no calls
+    runs = sorted(windows, key=lambda run: run.started, reverse=True)
     if not runs:
         return Unseen.NO_RUN, None
     holding = [run for run in runs if run.window_start <= call.start < run.window_end]

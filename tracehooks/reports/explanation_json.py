@@ -7,6 +7,7 @@ from tracehooks.reports.explanation import Answer, CallAnswers, Explanation
 from tracehooks.reports.explanation_next import next_step
 from tracehooks.reports.explanation_words import why, without_calls
 from tracehooks.store import StoredScore
+from tracehooks.store.replays import Replay
 
 
 def explanation_dict(explanation: Explanation, now: datetime) -> dict[str, Any]:
@@ -33,7 +34,21 @@ def _call_dict(answers: CallAnswers, hint: str) -> dict[str, Any]:
         "truncated": call.truncated if call else None,
         "text_source": call.text_source if call else None,
         "error": call.error if call else None,
+        "replay": _replay_dict(answers.replay) if answers.replay else None,
         "answers": [_answer_dict(answer, answers, hint) for answer in answers.answers],
+    }
+
+
+def _replay_dict(replay: Replay) -> dict[str, Any]:
+    return {
+        "run": replay.run_id,
+        "agent": replay.agent,
+        "dataset": replay.dataset,
+        "case": replay.case,
+        "variant": replay.variant,
+        "noise_type": replay.noise_type,
+        "repeat": replay.repeat,
+        "error": replay.error,
     }
 
 

@@ -16,8 +16,17 @@ def next_step(answer: Answer, call: CallAnswers, hint: str = "") -> Step | None:
 
 def _next_unscored(answer: Answer, call: CallAnswers) -> Step:
     assert answer.score is not None
+    if answer.replay is not None:
+        return Step("tracehooks run noise", f"{_about_replay(answer)}:")
     command = again(answer.run) if answer.run else _one_call(call)
     return Step(command, f"{what_to_do(answer.score.reason_code)}:")
+
+
+def _about_replay(answer: Answer) -> str:
+    assert answer.score is not None
+    if answer.replay is not None and answer.replay.error is not None:
+        return "mend the agent, then ask anew"
+    return f"{what_to_do(answer.score.reason_code)}; asked anew"
 
 
 def _next_skipped(answer: Answer, call: CallAnswers) -> Step:
@@ -39,6 +48,8 @@ def _next_deferred(answer: Answer, call: CallAnswers) -> Step:
 
 
 def _next_never_seen(answer: Answer, call: CallAnswers) -> Step:
+    if answer.unseen is Unseen.REPLAY and answer.run is not None:
+        return Step(f"tracehooks resume {answer.run.id}", "finish the run:")
     if answer.unseen in (Unseen.NO_RUN, Unseen.AFTER, Unseen.LATE):
         return Step("tracehooks run toxicity", "the next run takes it in:")
     if answer.unseen is Unseen.STOPPED and answer.run is not None:

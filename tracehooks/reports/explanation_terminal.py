@@ -9,7 +9,7 @@ from rich.text import Text
 from tracehooks.records import AgentCall
 from tracehooks.reports.explanation import Answer, CallAnswers, Explanation
 from tracehooks.reports.explanation_next import next_step
-from tracehooks.reports.explanation_words import facts, verdict, why, without_calls
+from tracehooks.reports.explanation_words import facts, replay_words, verdict, why, without_calls
 from tracehooks.reports.run_words import Fact
 from tracehooks.reports.terminal import STYLES, command, labelled
 from tracehooks.reports.wording import duration, excerpt, moment, plain
@@ -42,7 +42,8 @@ def _call_facts(answers: CallAnswers) -> list[Fact]:
     said = excerpt(call.output, TEXT_LENGTH) if call.output else "(nothing)"
     asked = [Fact("asked", excerpt(call.input, TEXT_LENGTH))] if call.input else []
     failed = [Fact("error", excerpt(call.error, TEXT_LENGTH))] if call.error else []
-    return [Fact("agent", _where(call)), *asked, Fact("said", said), *failed]
+    replay = [Fact("replay", replay_words(answers.replay))] if answers.replay else []
+    return [Fact("agent", _where(call)), *replay, *asked, Fact("said", said), *failed]
 
 
 def _where(call: AgentCall) -> str:

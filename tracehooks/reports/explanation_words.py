@@ -16,6 +16,7 @@ from tracehooks.reports.wording import (
     what_happened,
 )
 from tracehooks.store import RunRecord, StoredScore
+from tracehooks.store.replays import Replay
 
 STILL_OPEN = timedelta(hours=24)
 
@@ -71,6 +72,8 @@ def facts(answer: Answer, call: CallAnswers) -> list[Fact]:
 def _why_scored(answer: Answer) -> str:
     score = answer.score
     assert score is not None
+    if answer.replay is not None and isinstance(score.value, float):
+        return _why_noise(answer, answer.replay, score.value)
     threshold = (answer.run.plan if answer.run else {}).get("threshold")
     if not isinstance(score.value, float) or threshold is None:
         return f"scored by a {score.source}"
@@ -78,6 +81,24 @@ def _why_scored(answer: Answer) -> str:
     hit = "counts as toxic" if answer.score_name == "toxicity" else "is a candidate"
     meaning = hit if side == "above" else "counts as clean"
     return f"{meaning}: {side} the threshold of {number(threshold)}"
+
+
+def _why_noise(answer: Answer, replay: Replay, value: float) -> str:
+    plan = answer.run.plan if answer.run else {}
+    least = (plan.get("gate") or {}).get("min_score") if replay.min_score is None else replay.min_score
+    if least is None:
+        return "an answer under noise"
+    reached = value <= least if plan.get("direction") == "lower" else value >= least
+    return f"{'reaches' if reached else 'does not reach'} the {number(least)} that is needed under noise"
+
+
+def replay_words(replay: Replay) -> str:
+    """Which question of which noise run a call was."""
+    variant = (
+        f"variant {plain(replay.variant)} ({plain(replay.noise_type)})" if replay.variant else "as it is"
+    )
+    case = f"case {plain(replay.case)} of {plain(replay.dataset)}"
+    return f"of run {replay.run_id}: {case}, {variant}, repeat {replay.repeat + 1}"
 
 
 def _unrounded(score: StoredScore) -> float:
@@ -88,6 +109,8 @@ def _why_skipped(answer: Answer) -> str:
     score = answer.score
     assert score is not None
     words = what_happened(score.reason_code)
+    if answer.replay is not None and answer.replay.reason is not None:
+        return plain(answer.replay.detail)
     if score.reason_code is not Reason.NO_TEXT:
         return words
     if answer.looked_at:
@@ -97,6 +120,8 @@ def _why_skipped(answer: Answer) -> str:
 
 def _why_unscored(answer: Answer) -> str:
     assert answer.score is not None
+    if answer.replay is not None and answer.replay.reason is not None:
+        return plain(answer.replay.detail)
     return what_happened(answer.score.reason_code)
 
 
@@ -156,6 +181,7 @@ _UNSEEN: Mapping[Unseen, str] = {
     Unseen.OUTSIDE: "it is outside every window that a run covered; the newest is {window}",
     Unseen.FILTERED: "the filters of run {run} leave it out ({filters})",
     Unseen.STOPPED: "run {run} stopped before it had planned its calls",
+    Unseen.REPLAY: "it is an answer of the noise run {run}, which has not judged it",
     Unseen.LATE: "it was not in the store yet when run {run} looked",
 }
 

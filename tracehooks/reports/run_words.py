@@ -203,5 +203,7 @@ def _about_no_data(run: RunRecord) -> list[Step]:
 
 
 def again(run: RunRecord) -> str:
-    """The command that runs the same window once more."""
+    """The command that runs the same window once more; a noise run has none, and asks anew."""
+    if run.job == "noise":
+        return "tracehooks run noise"
     return f"tracehooks run {run.job} --from {instant(run.window_start)} --to {instant(run.window_end)}"
