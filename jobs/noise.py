@@ -13,7 +13,7 @@ from typing import Any
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.gate import EXIT_CODES
-from tracehooks.jobs.noise_report import first_errors, ruling_dict
+from tracehooks.jobs.noise_report import baselines, first_errors, ruling_dict
 from tracehooks.jobs.noise_setup import Chosen, Selection, chosen_agent, chosen_datasets, prompt_hash
 from tracehooks.noise.rows import ScoreKind
 from tracehooks.noise.ruling import NoiseRuling, rule_on_noise
@@ -315,6 +315,7 @@ class NoiseNight:
                 **report,
                 "exit_code": EXIT_CODES[told.verdict],
                 "first_error": first_errors(found),
+                "baselines": baselines(found, self._asks),
                 "reference": _reference_dict(reference, unlike),
                 "pass": _pass_report(tally),
             },

@@ -108,6 +108,20 @@ def lowest(
     return sorted(faulty, key=lambda one: _rank(one, kind))[:LOWEST]
 
 
+def baselines(answers: Iterable[ReplayAnswer], asks: Asks) -> dict[str, dict[str, str | None]]:
+    """The ``question`` and ``baseline`` of each case, so that a run can be looked at without its datasets."""
+    found: dict[str, dict[str, str | None]] = {}
+    for answer in answers:
+        ask = asks.get(answer.replay.key)
+        if ask is not None and answer.row.case not in found:
+            known = ask.metadata
+            found[answer.row.case] = {
+                "question": known.get("original_query"),
+                "baseline": known.get("baseline_response"),
+            }
+    return found
+
+
 def _rank(entry: Mapping[str, Any], kind: ScoreKind) -> tuple[bool, float, str, str]:
     mean = entry["mean"]
     return mean is None, 0.0 if mean is None else kind.sign * mean, entry["case"], entry["variant"]

@@ -3,6 +3,7 @@
 Drawn by pygal, of the extra ``tracehooks[view]``. Each chart stands beside a table that says the same.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -64,13 +65,11 @@ def require() -> None:
 
 
 def _line(points: Sequence[Point], **options: Any) -> Any:
-    require()
-    import pygal  # type: ignore[import-untyped]  # it ships no types
-
-    chart = pygal.Line(
+    chart = _pygal().Line(
         width=WIDTH,
         height=HEIGHT,
         margin=12,
+        margin_left=76,  # room for the large figures of a narrow screen
         css=[],
         js=[],
         show_legend=False,
@@ -84,6 +83,15 @@ def _line(points: Sequence[Point], **options: Any) -> Any:
     )
     chart.x_labels = [point.label for point in points]
     return chart
+
+
+def _pygal() -> Any:
+    require()
+    import pygal  # type: ignore[import-untyped]  # it ships no types
+
+    # for plugins that we do not use it leaves a finder behind, which makes Python 3.11 warn at every import
+    sys.meta_path[:] = [each for each in sys.meta_path if type(each).__module__ != "pygal"]
+    return pygal
 
 
 def _dot(point: Point) -> dict[str, Any] | None:

@@ -66,16 +66,15 @@ def case(store: Store, request: Request) -> Response:
     if not found:
         raise HTTPException(404, f"run {run.id} asked nothing of a case {name!r}")
     calls = _calls(store, found)
-    known = next((call.metadata for call in calls.values()), {})
+    known = (run.report.get("baselines") or {}).get(name) or {}
     values = {
         "place": store.url,
         "here": "noise",
         "run": run,
         "case": name,
         "noise_type": noise_type,
-        "question": known.get("original_query"),
-        "baseline": known.get("baseline_response"),
-        "answers": [_beside(answer, calls) for answer in found[:ANSWERS]],
+        "question": known.get("question"),
+        "answers": [_beside(answer, calls, known.get("baseline") or "") for answer in found[:ANSWERS]],
         "total": len(found),
     }
     return HTMLResponse(render("noise_case.html", values))
@@ -93,8 +92,7 @@ def _calls(store: Store, found: Sequence[ReplayAnswer]) -> dict[tuple[str, str],
     return store.calls.get_many(TraceRef(each.trace_id or "", each.span_id or "") for each in asked)
 
 
-def _beside(answer: ReplayAnswer, calls: Mapping[tuple[str, str], AgentCall]) -> Beside:
+def _beside(answer: ReplayAnswer, calls: Mapping[tuple[str, str], AgentCall], baseline: str) -> Beside:
     call = calls.get((answer.replay.trace_id or "", answer.replay.span_id or ""))
-    baseline = str((call.metadata if call else {}).get("baseline_response") or "")
     left, right = differences(baseline, answer.text or "")
     return Beside(answer, (call.input or "") if call else "", left, right)
