@@ -341,3 +341,28 @@ def test_the_same_spans_reach_memory_and_store(tmp_path: Path) -> None:
     assert tracehooks.flush(10)
     with open_store(f"sqlite:///{tmp_path}/x.db") as store:
         assert list(store.calls.latest(10, None, None)) == memory.calls
+
+
+@pytest.mark.parametrize("mask", ["secrets", 1, ["password"], object()])
+def test_a_mask_that_is_no_function_is_refused(mask: Any) -> None:
+    """Before anything is recorded without it; the error says what it takes."""
+    with pytest.raises(ConfigurationError, match="mask: give a function from str to str"):
+        tracehooks.init({"store": ""}, mask=mask)
+    assert runtime.pipeline() is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"foo": 1}, "settings: foo: unknown key; known here: project, service,"),
+        ({"stoer": "memory"}, "settings: stoer: unknown key; did you mean store?"),
+        ({"judge": {"modl": "m"}}, "settings: judge.modl: unknown key; did you mean model?"),
+        ({"store": 3}, "settings: store: Input should be a valid string"),
+    ],
+)
+def test_what_is_wrong_in_a_mapping_is_said_as_of_a_file(settings: Any, message: str) -> None:
+    """The key, and the keys that there are."""
+    with pytest.raises(ConfigurationError) as caught:
+        tracehooks.init(settings)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)

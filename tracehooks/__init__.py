@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from tracehooks.records import AgentCall, Score, TraceRef
     from tracehooks.runtime import flush, init, shutdown, stats
     from tracehooks.settings import Settings
-    from tracehooks.tracing.context import carry_context, current_trace, trace_attributes
+    from tracehooks.tracing.carry import carry_context
+    from tracehooks.tracing.context import current_trace, trace_attributes
     from tracehooks.tracing.decorator import traced
 
 __all__ = [
@@ -39,7 +40,7 @@ _HOMES = {
     "Settings": "settings",
     "TraceRef": "records",
     "attach_score": "feedback",
-    "carry_context": "tracing.context",
+    "carry_context": "tracing.carry",
     "current_trace": "tracing.context",
     "evaluate": "evaluation",
     "flush": "runtime",

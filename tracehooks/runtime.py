@@ -87,6 +87,8 @@ def init(
     another mask it flushes and goes on with those. Raises ConfigurationError for what is wrong in them; a
     store that cannot be opened is one warning, and spans are counted as dropped.
     """
+    if mask is not None and not callable(mask):
+        raise ConfigurationError(f"mask: give a function from str to str, not {mask!r}")
     with _runtime.lock:
         chosen = _settings(settings)
         if _runtime.pipeline is not None and not _is_new(chosen, tracer_provider, mask):
@@ -207,13 +209,13 @@ def _settings(given: Any) -> "Settings | None":
 def _validated(given: Mapping[str, Any]) -> "Settings":
     from pydantic import ValidationError
 
-    from tracehooks.settings import Settings, dotted
+    from tracehooks.settings import Settings
+    from tracehooks.settings.loading import explained
 
     try:
         return Settings.model_validate(dict(given))
     except ValidationError as error:
-        lines = [f"settings: {dotted(item['loc'])}: {item['msg']}" for item in error.errors()]
-        raise ConfigurationError("\n".join(lines)) from None
+        raise ConfigurationError(explained(error)) from None
 
 
 def _settings_from_file() -> "Settings":

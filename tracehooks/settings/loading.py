@@ -46,7 +46,7 @@ def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | N
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
-        raise ConfigurationError(_explain(error, places, file)) from None
+        raise ConfigurationError(explained(error, places, file)) from None
 
 
 def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[KeyPath, str]]:
@@ -142,7 +142,11 @@ def dotted(path: KeyPath) -> str:
     return text
 
 
-def _explain(error: ValidationError, places: Mapping[KeyPath, str], file: Path | None) -> str:
+def explained(
+    error: ValidationError, places: Mapping[KeyPath, str] | None = None, file: Path | None = None
+) -> str:
+    """What is wrong, a line for each key: where it came from, the key, and what would be right."""
+    places = places or {}
     lines = []
     for item in error.errors():
         # pydantic also names a union's branches here: those are not identifiers

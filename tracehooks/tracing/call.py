@@ -62,7 +62,7 @@ class Call(Here):
                 recorded = capture.text_input(parameters.last, args[-1], messages=spec.speaks)
             if recorded is None:
                 recorded = capture.input(parameters.arguments(args, kwargs), messages=spec.speaks)
-        except Exception as error:
+        except BaseException as error:
             trouble("capturing an input", error)
             return
         value, messages, full = recorded
@@ -78,14 +78,15 @@ class Call(Here):
             return
         end = time_ns()
         spec = self.spec
-        if spec.capture_output:
-            try:
+        try:
+            if type(result) not in _PLAIN:
+                self.put_usage(usage(result))
+            if spec.capture_output:
                 self.put_output(self.recording.capture.output(result, messages=spec.speaks))
-            except Exception as error:
-                trouble("capturing an output", error)
-        if type(result) not in _PLAIN:
-            self.put_usage(usage(result))
-        self.end(end)
+        except BaseException as error:
+            trouble("capturing an output", error)
+        finally:
+            self.end(end)
 
     def fail(self, error: BaseException) -> None:
         """The call has raised ``error``, which may be a failure, a signal, or a cancellation."""
@@ -97,8 +98,10 @@ class Call(Here):
         elif not isinstance(error, SIGNALS):
             try:
                 self._put_error(error)
-            except Exception as problem:
+            except BaseException as problem:
                 trouble("recording an exception", problem)
+            finally:
+                self.end(end)
         self.end(end)
 
     def put_usage(self, tokens: tuple[int | None, int | None] | None) -> None:
@@ -147,14 +150,14 @@ class Call(Here):
                     span.set_attributes(attributes)
                 finally:
                     span.end(end)
-        except Exception as error:
+        except BaseException as error:
             trouble("ending a span", error)
         full, self.full = self.full, None
         pipeline = door.pipeline
         try:
             if pipeline is not None and span.context.trace_flags & SAMPLED:  # type: ignore[attr-defined]
                 pipeline.take(span, full, self.spec.hooks)
-        except Exception as error:
+        except BaseException as error:
             trouble("taking a span in", error)
 
 
@@ -187,7 +190,7 @@ def begin(
         span = recording.start_span(spec.name, around, SpanKind.INTERNAL, attributes)
         call = form(spec, recording, span, carried, outer)
         context = Context({**around, SPAN: span, HERE: call})
-    except Exception as error:
+    except BaseException as error:
         trouble("starting a span", error)
         return form(spec, recording, INVALID_SPAN, NOTHING, None), around
     if call.is_open:
@@ -196,7 +199,11 @@ def begin(
             with pipeline.lock:
                 pipeline.started += 1
         if spec.capture_input:
-            call.take_input(args, kwargs)
+            try:
+                call.take_input(args, kwargs)
+            except BaseException as error:
+                call.fail(error)
+                raise
     return call, context
 
 

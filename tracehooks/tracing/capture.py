@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracehooks.tracing.encode import CLIP, clean, dumps, encode, head, loads
+from tracehooks.tracing.interrupts import let_through
 from tracehooks.tracing.mask import Mask
 from tracehooks.tracing.messages import (
     AGENT_BROKE_OFF,
@@ -147,7 +148,8 @@ class Capture:
         """What an exception says of itself; empty when it says nothing or fails to."""
         try:
             said = str(error)
-        except Exception:
+        except BaseException as problem:
+            let_through(problem)
             return ""
         return self.text(head(said, MAX_EXCEPTION_CHARS), limit)
 

@@ -7,6 +7,7 @@ from typing import Any
 from tracehooks.tracing.capture import Capture, Recorded
 from tracehooks.tracing.deltas import Delta, Tokens, assembled, delta_of, tokens_of
 from tracehooks.tracing.encode import CLIP, encode
+from tracehooks.tracing.interrupts import let_through
 from tracehooks.tracing.trouble import trouble
 
 ROOM = CLIP  # characters of all chunks together
@@ -49,7 +50,7 @@ class Chunks:
             else:
                 self.items.append(self._snapshot(chunk))
                 self.review()
-        except Exception as error:
+        except BaseException as error:
             trouble("capturing a chunk", error)
         return self.limit
 
@@ -70,7 +71,8 @@ class Chunks:
         if self._reduce is not None:
             try:
                 return copy.deepcopy(chunk)
-            except Exception:
+            except BaseException as error:
+                let_through(error)
                 return chunk  # it cannot be copied, so probably nobody changes it either
         return delta_of(chunk) or _Json(encode(chunk)[0])
 
@@ -79,7 +81,7 @@ class Chunks:
         if self._reduce is not None:
             try:
                 value = self._reduce(self.items)
-            except Exception as error:
+            except BaseException as error:
                 trouble("reduce", error)
             else:
                 return capture.output(value, messages=messages, complete=complete, missing=self.lost)

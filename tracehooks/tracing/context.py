@@ -1,15 +1,13 @@
 """The context of a traced call: its span, the agents around it, and what they all carry.
 
 Everything lives in OpenTelemetry's own context, under its span key and two keys of ours, so that whatever
-carries that context (async tasks, ``asyncio.to_thread``, :func:`carry_context`) carries ours as well.
+carries that context (async tasks, ``asyncio.to_thread``, ``carry_context``) carries ours as well.
 """
 
 import contextvars
-import functools
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from opentelemetry.context import Context, attach, create_key, detach, get_current
 from opentelemetry.trace import INVALID_SPAN, Span, set_span_in_context
@@ -20,9 +18,6 @@ from tracehooks.tracing.trouble import trouble
 
 if TYPE_CHECKING:
     from tracehooks.records import TraceRef
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 HERE = create_key("tracehooks-here")
 CARRIED = create_key("tracehooks-carried")
@@ -131,7 +126,7 @@ class trace_attributes:  # noqa: N801 - used like a function
     def __enter__(self) -> None:
         try:
             self._enter()
-        except Exception as error:
+        except BaseException as error:
             trouble("trace_attributes", error)
 
     def _enter(self) -> None:
@@ -153,34 +148,3 @@ class trace_attributes:  # noqa: N801 - used like a function
         if not leave(self._token) and get_current() is self._inside:
             attach(self._outside)
         self._token = self._outside = self._inside = None
-
-
-def carry_context(function: Callable[P, R]) -> Callable[P, R]:
-    """``function`` running in a copy of the present context, wherever and however often it is called.
-
-    For threads and executors, which start with an empty context::
-
-        pool.submit(tracehooks.carry_context(search), "shoes")
-
-    Each call gets a copy of its own, so one wrapped function may run many times at once, and nothing stays
-    behind in the thread. A coroutine function stays one; its body sees the carried trace, session and user.
-    """
-    carried = contextvars.copy_context()
-    if inspect.iscoroutinefunction(function):
-        inside = get_current()
-
-        @functools.wraps(function)
-        async def run_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-            token = attach(inside)
-            try:
-                return await function(*args, **kwargs)
-            finally:
-                leave(token)
-
-        return cast("Callable[P, R]", run_async)
-
-    @functools.wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        return carried.copy().run(function, *args, **kwargs)
-
-    return run

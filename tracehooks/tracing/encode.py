@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from tracehooks.tracing.interrupts import let_through
 from tracehooks.tracing.simplify import simplify, type_mark
 
 CLIP = 2_000_000  # bytes of one value that are looked at; the rest is only counted where that is cheap
@@ -37,8 +38,8 @@ def encode(value: Any, allowance: int = CLIP) -> tuple[bytes, int]:
                 return dumps(value), 0
         elif _is_small(value, allowance):
             return dumps(value, simplify), 0
-    except Exception:  # noqa: S110 - orjson refused; the slow copy takes everything
-        pass
+    except BaseException as error:  # orjson refused; the slow copy takes everything
+        let_through(error)
     return _encode_slowly(value, allowance)
 
 
@@ -65,7 +66,8 @@ def _encode_slowly(value: Any, allowance: int) -> tuple[bytes, int]:
     copy = _Copy(allowance)
     try:
         return dumps(copy.of(value, 0)), copy.lost
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return dumps(type_mark(type(value))), 0
 
 
@@ -120,7 +122,8 @@ class _Copy:
                 return self._dict(value, depth)
             if kind is list or kind is tuple or issubclass(kind, set | frozenset | deque):
                 return self._list(value, depth)
-        except Exception:  # changed by another thread meanwhile, or by its own methods
+        except BaseException as error:  # changed by another thread meanwhile, or by its own methods
+            let_through(error)
             return type_mark(kind)
         return self.of(simplify(value), depth + 1)
 

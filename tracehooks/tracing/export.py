@@ -75,7 +75,7 @@ class Exporting:
         for exporter in self.exporters:
             try:
                 exporter.shutdown()
-            except Exception as error:
+            except BaseException as error:
                 trouble("shutting an exporter down", error)
 
 
@@ -118,7 +118,7 @@ class _Attempt:
         before = getattr(self._exporter, "lost", 0)
         try:
             result = self._exporter.export(batch)
-        except Exception as error:
+        except BaseException as error:
             trouble(f"exporting to {type(self._exporter).__name__}", error)
             return None
         if getattr(result, "name", "") != "SUCCESS":

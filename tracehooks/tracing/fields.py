@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tracehooks.tracing.interrupts import let_through
+
 INPUT_TOKENS = ("input_tokens", "prompt_tokens")
 OUTPUT_TOKENS = ("output_tokens", "completion_tokens")
 
@@ -19,11 +21,12 @@ def field(value: Any, name: str) -> Any:
         stored = object.__getattribute__(value, "__dict__")
         if name in stored:
             return stored[name]
-    except Exception:  # noqa: S110 - an object without a dictionary: its class may declare the field
-        pass
+    except BaseException as error:  # an object without a dictionary: its class may declare the field
+        let_through(error)
     try:
         return getattr(value, name) if hasattr(kind, name) else None
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return None
 
 

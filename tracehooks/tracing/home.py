@@ -15,6 +15,7 @@ from typing import Any
 from opentelemetry.context import Context
 
 from tracehooks.tracing.context import enter, otel_variable
+from tracehooks.tracing.interrupts import let_through
 from tracehooks.tracing.trouble import trouble
 
 _MISSING = object()
@@ -38,6 +39,20 @@ class Home:
         self.kept = self.context.copy()
         self._tokens: dict[Any, contextvars.Token[Any]] = {}
 
+    def step(self, function: Any, *args: Any) -> Any:
+        """What ``function(*args)`` gives, run with what goes in and out around it."""
+        try:
+            same = copy_context() == self.seen
+        except BaseException as error:  # some variable's value cannot be compared
+            let_through(error)
+            same = False
+        if not same:
+            self.bring_in()
+        try:
+            return self.run(function, *args)
+        finally:
+            self.settle()
+
     def bring_in(self) -> tuple[contextvars.Context, contextvars.Context]:
         """Give the body what the caller has set since. Returns ``seen`` and ``kept``."""
         try:
@@ -46,7 +61,7 @@ class Home:
                 if variable is not otel_variable and self.seen.get(variable, _MISSING) is not value:
                     self.run(variable.set, value)
             self.seen, self.kept = now, self.context.copy()
-        except Exception as error:
+        except BaseException as error:
             trouble("carrying context variables", error)
         return self.seen, self.kept
 
@@ -54,7 +69,7 @@ class Home:
         """Give the caller what the body has set, or set back, since. Returns ``seen`` and ``kept``."""
         try:
             self._bring_out()
-        except Exception as error:
+        except BaseException as error:
             trouble("carrying context variables", error)
         self.seen, self.kept = copy_context(), self.context.copy()
         return self.seen, self.kept
@@ -63,7 +78,8 @@ class Home:
         """After the last step: :meth:`bring_out`, if there is anything."""
         try:
             same = self.context == self.kept
-        except Exception:
+        except BaseException as error:
+            let_through(error)
             same = False
         if not same:
             self.bring_out()

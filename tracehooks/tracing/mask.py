@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 from tracehooks.tracing.encode import clean, dumps, loads
+from tracehooks.tracing.interrupts import let_through
 
 FAILED = "[mask failed]"  # stands for a text whose mask raised
 HIDDEN = "[masked]"  # stands for a text that is secret only together with its name
@@ -32,7 +33,8 @@ class Mask:
         """``text`` masked."""
         try:
             masked = self.function(text)
-        except Exception as error:
+        except BaseException as error:
+            let_through(error)
             return self._fail(type(error).__name__)
         if not isinstance(masked, str):
             return self._fail(f"it gave {type(masked).__name__}, not str")

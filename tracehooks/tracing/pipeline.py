@@ -141,7 +141,7 @@ class Pipeline:
             for listener in self.listeners if taken or not self.refusals else self.refusals:
                 try:
                     listener(span, full, hooks)
-                except Exception as error:
+                except BaseException as error:
                     trouble("a listener", error)
 
     def flush(self, timeout: float) -> bool:

@@ -31,7 +31,7 @@ class TracehooksProcessor(SpanProcessor):
         for starter in pipeline.starters:
             try:
                 starter(span)
-            except Exception as error:
+            except BaseException as error:
                 trouble("a listener", error)
 
     def on_end(self, span: ReadableSpan) -> None:
@@ -43,7 +43,7 @@ class TracehooksProcessor(SpanProcessor):
             context = span.context
             if context is not None and context.trace_flags & SAMPLED and not is_ours(span):
                 pipeline.on_end(span)
-        except Exception as error:
+        except BaseException as error:
             trouble("taking a span in", error)
 
     def shutdown(self) -> None:

@@ -4,10 +4,10 @@ The caller gets a stand-in that passes each chunk on, records it, and is the str
 attributes, ``close()``, ``with``, ``isinstance``. It has just those special methods that the stream has.
 """
 
+import copy
 import inspect
 import weakref
 from collections.abc import Callable
-from contextvars import copy_context
 from typing import Any
 
 from tracehooks.tracing.home import Home
@@ -44,6 +44,8 @@ class _StandIn:
         self._tracehooks_home = Home(guard.context)
 
     def __getattr__(self, name: str) -> Any:
+        if name in _OWN:  # not made yet
+            raise AttributeError(name)
         return getattr(self._tracehooks_stream, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -55,6 +57,16 @@ class _StandIn:
     def __delattr__(self, name: str) -> None:
         delattr(self._tracehooks_stream, name)
 
+    def __copy__(self) -> Any:
+        return copy.copy(self._tracehooks_stream)
+
+    def __deepcopy__(self, known: dict[int, Any]) -> Any:
+        return copy.deepcopy(self._tracehooks_stream, known)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A copy, by pickle or otherwise, is one of the stream, and no part of the call."""
+        return self._tracehooks_stream.__reduce_ex__(protocol)
+
     def __dir__(self) -> list[str]:
         return dir(self._tracehooks_stream)
 
@@ -63,13 +75,7 @@ class _StandIn:
 
     def _run(self, function: Callable[..., Any], *args: Any) -> Any:
         """One step in the stream's home."""
-        home = self._tracehooks_home
-        if not _same(copy_context(), home.seen):
-            home.bring_in()
-        try:
-            return home.run(function, *args)
-        finally:
-            home.settle()
+        return self._tracehooks_home.step(function, *args)
 
     def _passed(self, chunk: Any) -> None:
         if self._tracehooks_guard.call.is_open:
@@ -173,10 +179,3 @@ def _methods_of(kind: type) -> dict[str, Any]:
             methods[name] = _forward(name)
     methods["__class__"] = property(lambda self: type(self._tracehooks_stream))
     return methods
-
-
-def _same(now: Any, before: Any) -> bool:
-    try:
-        return bool(now == before)
-    except Exception:
-        return False

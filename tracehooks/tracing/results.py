@@ -23,7 +23,7 @@ def hand_on(call: Call, context: Context, result: Any) -> Any:
     """
     try:
         return _hand_on(call, context, result, type(result))
-    except Exception as error:
+    except BaseException as error:
         trouble("following a result", error)
         call.succeed(result)
         return result

@@ -13,6 +13,8 @@ from pathlib import PurePath
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from tracehooks.tracing.interrupts import let_through
+
 MAX_ITEMS = 50_000  # of one collection
 MAX_BYTES = 64_000  # of one bytes object, shown as text
 MAX_TEXT = 10_000  # of what an object says about itself
@@ -32,7 +34,8 @@ def simplify(value: Any) -> Any:
     kind = type(value)
     try:
         return _simplify(value, kind)
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return type_mark(kind)
 
 
@@ -41,7 +44,8 @@ def type_mark(kind: type) -> str:
     try:
         module, name = kind.__module__, kind.__qualname__
         return f"<{name}>" if module in ("builtins", None) else f"<{module}.{name}>"
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return "<object>"
 
 

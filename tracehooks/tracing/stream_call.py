@@ -34,16 +34,20 @@ class StreamCall(Call):
         end = time_ns()
         if not complete:
             self.attributes[semconv.COMPLETE] = False
-        self._take_chunks(complete)
-        self.end(end)
+        try:
+            self._take_chunks(complete)
+        finally:
+            self.end(end)
 
     def fail(self, error: BaseException) -> None:
         """The stream has raised; what came before is kept."""
         if isinstance(error, SIGNALS):
             self.finish(complete=False)
         elif self.is_open:
-            self._take_chunks(complete=False)
-            super().fail(error)
+            try:
+                self._take_chunks(complete=False)
+            finally:
+                super().fail(error)
 
     def _take_chunks(self, complete: bool) -> None:
         chunks, spec = self.chunks, self.spec
@@ -53,7 +57,7 @@ class StreamCall(Call):
             try:
                 capture = self.recording.capture
                 self.put_output(chunks.recorded(capture, messages=spec.speaks, complete=complete))
-            except Exception as error:
+            except BaseException as error:
                 trouble("capturing an output", error)
         self.chunks = Chunks()  # the context of a task that the body started may outlive the stream
 

@@ -13,6 +13,7 @@ from typing import Any
 from tracehooks.tracing.call import begin
 from tracehooks.tracing.chunks import BLOCK
 from tracehooks.tracing.home import Home
+from tracehooks.tracing.interrupts import let_through
 from tracehooks.tracing.stream_call import Guard
 
 # A call that has begun, or how to begin it.
@@ -38,13 +39,15 @@ def drive(begun: Begun, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, 
                 try:
                     if copy_context() != seen:
                         seen, kept = home.bring_in()
-                except Exception:  # some variable's value cannot be compared
+                except BaseException as error:  # some variable's value cannot be compared
+                    let_through(error)
                     seen, kept = home.bring_in()
                 chunk = run(step, argument)
                 try:
                     if inside != kept:
                         seen, kept = home.bring_out()
-                except Exception:
+                except BaseException as error:
+                    let_through(error)
                     seen, kept = home.bring_out()
                 if type(chunk) is str and len(chunk) < limit:
                     append(chunk)
@@ -77,7 +80,7 @@ async def drive_async(begun: Begun, inner: AsyncGenerator[Any, Any]) -> AsyncGen
     run, inside, seen, kept = home.run, home.context, home.seen, home.kept
     append, limit = chunks.items.append, chunks.limit if recorded else 0
     cell: list[Any] = [None]
-    pump = _pump(_first_step(inner), inner, cell)
+    pump = _pump(first_step(inner), inner, cell)
     step = pump.send
     argument: Any = None
     left = False
@@ -87,7 +90,8 @@ async def drive_async(begun: Begun, inner: AsyncGenerator[Any, Any]) -> AsyncGen
                 try:
                     if copy_context() != seen:
                         seen, kept = home.bring_in()
-                except Exception:
+                except BaseException as error:
+                    let_through(error)
                     seen, kept = home.bring_in()
                 signal = run(step, argument)
                 if signal is not _CHUNK:
@@ -95,7 +99,8 @@ async def drive_async(begun: Begun, inner: AsyncGenerator[Any, Any]) -> AsyncGen
                 try:
                     if inside != kept:
                         seen, kept = home.bring_out()
-                except Exception:
+                except BaseException as error:
+                    let_through(error)
                     seen, kept = home.bring_out()
                 chunk = cell[0]
                 if type(chunk) is str and len(chunk) < limit:
@@ -167,7 +172,7 @@ def relay_all(run: Any, awaitable: Any) -> Generator[Any, Any, Any]:
             step = send
 
 
-def _first_step(inner: AsyncGenerator[Any, Any]) -> Any:
+def first_step(inner: AsyncGenerator[Any, Any]) -> Any:
     """The first step of ``inner``, begun without the event loop hearing of it.
 
     The loop closes every async generator it has heard of when it ends. It knows the one that drives; if it

@@ -5,6 +5,8 @@ import os
 import threading
 from collections import Counter
 
+from tracehooks.tracing.interrupts import let_through
+
 logger = logging.getLogger("tracehooks")
 
 
@@ -19,7 +21,12 @@ class Trouble:
         self._counts: Counter[str] = Counter()
 
     def __call__(self, place: str, error: BaseException | str) -> None:
-        """Count a failure at ``place``, such as "ending a span"."""
+        """Count a failure at ``place``, such as "ending a span".
+
+        What is none, because a signal's handler raised it in the middle of our code, is raised again.
+        """
+        if not isinstance(error, str):
+            let_through(error)
         with self._lock:
             self._counts[place] += 1
             first = self._counts[place] == 1
