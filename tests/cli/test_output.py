@@ -80,10 +80,10 @@ def test_an_empty_store_is_said_to_be_empty(tmp_path: Path, inside: Inside, args
 
 def test_errors_are_documents_too(tmp_path: Path, inside: Inside) -> None:
     """A program that asked for JSON gets JSON, whatever happens."""
-    result = inside(Shop.at(tmp_path), "run", "noise", "--json")
+    result = inside(Shop.at(tmp_path), "run", "noises", "--json")
     assert result.json["exit_code"] == result.code == 2
-    assert "there is no job 'noise'" in result.json["error"]
-    assert "there is no job 'noise'" in result.err
+    assert "there is no job 'noises'" in result.json["error"]
+    assert "there is no job 'noises'" in result.err
 
 
 def test_planning_writes_nothing(tmp_path: Path, judge: FakeOpenAI, inside: Inside) -> None:

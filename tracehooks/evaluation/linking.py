@@ -80,8 +80,12 @@ class Linking:
 
     def on_span(self, span: Any, full: FullText | None, _hooks: tuple[Any, ...]) -> None:
         """A span has ended, wherever."""
-        item = self._traces.get(span.context.trace_id)
+        trace_id = span.context.trace_id
+        # of a provider without a processor of ours nobody heard that the span began
+        item = self._traces.get(trace_id) or _current.get()
         if item is not None:
+            item.trace_ids.add(trace_id)
+            self._traces[trace_id] = item
             item.add(span, full)
 
 
