@@ -13,7 +13,8 @@ own: ``python -m tests.fake_langfuse --help``; tests then steer it by ``/_contro
 
 from tests.fake_langfuse.calls import span_id
 from tests.fake_langfuse.modes import MODES
+from tests.fake_langfuse.observations import Observation
 from tests.fake_langfuse.server import FakeLangfuse
 from tests.fake_langfuse.wire import Request
 
-__all__ = ["MODES", "FakeLangfuse", "Request", "span_id"]
+__all__ = ["MODES", "FakeLangfuse", "Observation", "Request", "span_id"]

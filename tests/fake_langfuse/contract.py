@@ -54,7 +54,8 @@ def recorded(mode: str) -> list[Exchange]:
 class Replay:
     """Plays exchanges again: at their times, with the ids of the stand-in instead of the recorded ones."""
 
-    mode: str
+    mode: str  # of the recording
+    generation: str | None = None  # of the stand-in, where it is another
     now: float = 0.0
     ids: dict[str, str] = field(default_factory=dict)
 
@@ -63,7 +64,11 @@ class Replay:
         self.now = exchanges[0].said["t"]
         with (
             FakeLangfuse(
-                self.mode, 4.5, span_delay=0.3, propagation_delay=500.0, clock=lambda: self.now
+                self.generation or self.mode,
+                4.5,
+                span_delay=0.3,
+                propagation_delay=500.0,
+                clock=lambda: self.now,
             ) as server,
             httpx.Client(base_url=server.url, timeout=30) as client,
         ):

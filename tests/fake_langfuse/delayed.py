@@ -11,6 +11,7 @@ class Delayed:
     def __init__(self) -> None:
         self._waiting: list[tuple[float, int, Callable[[], None]]] = []
         self._count = itertools.count()
+        self.done = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -22,3 +23,4 @@ class Delayed:
         """Does all that is due at ``now``."""
         while self._waiting and self._waiting[0][0] <= now:
             heapq.heappop(self._waiting)[2]()
+            self.done += 1

@@ -43,6 +43,11 @@ class Project:
         self.comments: dict[str, dict[str, Any]] = {}
         self.duplicate_every = 0  # every so many rows of v2/observations comes twice
         self._last_write = 0
+        self._seeded = 0
+        self.listed: tuple[Any, list[Any]] = (
+            None,
+            [],
+        )  # the last v1 list and what was asked, for its next page
         self._order = itertools.count(1)
 
     def change(self, mode: Mode) -> Mode:
@@ -98,6 +103,21 @@ class Project:
                 now + self.propagation_delay if late else due, lambda: self._show_v2(observations)
             )
 
+    def seed(self, observations: Sequence[Observation]) -> None:
+        """Takes very many observations, which show at once."""
+        self._seeded += 1
+        if self.mode.v2_reads:
+            self.v2.add_many(observations)
+        if self.mode.v1_reads:
+            self.v1.add_many(observations)
+            for one in observations:
+                self.see_trace(one)
+
+    @property
+    def version(self) -> int:
+        """Another number after each change of what a reader sees of spans and scores."""
+        return self.delayed.done + self._seeded
+
     def delete_trace(self, trace_id: str) -> None:
         """Takes the trace, its observations and its scores away."""
 
@@ -135,7 +155,8 @@ class Project:
         trace.session_id = one.session_id or trace.session_id
         trace.release = one.release or trace.release
         trace.version = one.version or trace.version
-        trace.tags = sorted({*trace.tags, *one.tags})
+        if one.tags:
+            trace.tags = sorted({*trace.tags, *one.tags})
         trace.metadata |= one.trace_metadata
         if one.is_root:
             trace.input, trace.output = one.input, one.output

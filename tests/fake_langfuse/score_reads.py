@@ -183,7 +183,9 @@ def _matching_v3(project: Project, request: Request) -> list[Score]:
     if request.one("experimentId"):
         rows = [row for row in rows if row["datasetRunId"] == request.one("experimentId")]
     rows = _by_value(request, _in_window(request, rows))
-    return sorted(_one_each(rows), key=lambda row: (row.timestamp, row.id), reverse=True)
+    if project.scores.replaced:
+        rows = _one_each(rows)
+    return sorted(rows, key=lambda row: (row.timestamp, row.id), reverse=True)
 
 
 def _candidates(project: Project, request: Request) -> list[Score]:

@@ -13,7 +13,7 @@ ONE_SUBJECT = (
     "Provide exactly one of the following: traceId (with optional observationId), sessionId or datasetRunId. "
     "ObservationId requires traceId."
 )
-_ENVIRONMENT = re.compile(r"[a-z0-9_-]{1,40}")
+_ENVIRONMENT = re.compile(r"[a-z0-9_-]+")
 
 
 def issues(body: Mapping[str, Any]) -> list[Issue]:
@@ -79,7 +79,7 @@ def environment(name: object) -> str:
     plain = name.lower()
     while plain.startswith("langfuse"):
         plain = plain.removeprefix("langfuse").lstrip("-_")
-    return plain if _ENVIRONMENT.fullmatch(plain) else "default"
+    return plain[:40] if _ENVIRONMENT.fullmatch(plain) else "default"
 
 
 def inferred_type(value: Any) -> str:

@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +13,7 @@ from tests.fake_langfuse.faults import Fault, Faults
 from tests.fake_langfuse.http import Server
 from tests.fake_langfuse.modes import MODES
 from tests.fake_langfuse.observation_reads import as_v2
-from tests.fake_langfuse.observations import Trace
+from tests.fake_langfuse.observations import Observation, Trace
 from tests.fake_langfuse.project import Project
 from tests.fake_langfuse.routes import Routes
 from tests.fake_langfuse.score_reads import as_v3
@@ -51,6 +51,7 @@ class FakeLangfuse:
         self.clock = Clock(clock)
         self.faults = Faults()
         self.requests: list[Request] = []
+        self.defects: list[Exception] = []  # our own errors, each answered with a 500 and raised at the end
         self.project = Project(self.mode, self.clock)
         self.project.ingestion_delay = ingestion_delay
         self.project.span_delay = ingestion_delay if span_delay is None else span_delay
@@ -71,6 +72,8 @@ class FakeLangfuse:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.down()
+        if self.defects and error is None:
+            raise self.defects[0]
 
     @property
     def url(self) -> str:
@@ -148,13 +151,13 @@ class FakeLangfuse:
         at = self.clock.told() - 60.0 if start is None else _seconds(start)
         with self._lock:
             made = calls.make(count, start=at, seed=next(self._seeds), **options)
-            if self.mode.v2_reads:
-                self.project.v2.add_many(made)
-            if self.mode.v1_reads:
-                self.project.v1.add_many(made)
-                for one in made:
-                    self.project.see_trace(one)
+            self.add(made)
         return list(dict.fromkeys(one.trace_id for one in made))
+
+    def add(self, observations: Iterable[Observation]) -> None:
+        """Seeds observations as they are; they show at once."""
+        with self._lock:
+            self.project.seed(list(observations))
 
     # What goes wrong
 
@@ -267,13 +270,20 @@ class FakeLangfuse:
             if fault and fault.repeat and request.path in self._previous:
                 return self._previous[request.path]
             if fault and fault.partial:
-                return faults.partly(self._routes.answer, request, fault.partial)
-            answer = self._routes.answer(request)
+                return faults.partly(self._answer, request, fault.partial)
+            answer = self._answer(request)
             if request.method == "GET":
                 self._previous[request.path] = answer
         if fault and fault.then:
             fault.then(request)
         return answer
+
+    def _answer(self, request: Request) -> Answer:
+        try:
+            return self._routes.answer(request)
+        except Exception as error:
+            self.defects.append(error)
+            return Answer(500, {"message": f"the stand-in failed: {error!r}"})
 
     @contextlib.contextmanager
     def _settled(self) -> Any:

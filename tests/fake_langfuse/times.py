@@ -1,5 +1,6 @@
 """Times as Langfuse writes them, and the clock of the stand-in."""
 
+import functools
 import re
 import time
 from collections.abc import Callable
@@ -39,13 +40,13 @@ def iso(seconds: float) -> str:
 
 
 def iso_ms(milliseconds: int) -> str:
-    moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+    """As ``iso``, of milliseconds since the epoch."""
+    return f"{_whole(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
 
 
-def iso_s(seconds: float) -> str:
-    """Whole seconds, as ``createdAt`` of a score is."""
-    return iso_ms(int(seconds) * 1000)
+@functools.lru_cache(4096)
+def _whole(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def milliseconds(text: object) -> int | None:

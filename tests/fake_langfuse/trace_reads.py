@@ -49,12 +49,27 @@ _TRACE_COLUMNS: dict[str, Callable[[Trace], Any]] = {
 
 def traces(project: Project, request: Request) -> Answer:
     """``GET traces``: ``tags`` must all be there, one ``environment`` is enough."""
-    order, down = _order(request)
-    rows = _matching(project, request)
-    rows.sort(key=lambda trace: (_ORDERS[order](trace), trace.id), reverse=down)
+    paging.number(request, "limit", 50, most=100)
+    rows = _kept(project, request, _ordered)
     page, meta = paging.page_of(request, rows)
     groups = _groups(request)
     return Answer(200, {"data": [_listed(project, one, groups) for one in page], "meta": meta})
+
+
+def _ordered(project: Project, request: Request) -> list[Trace]:
+    order, down = _order(request)
+    rows = _matching(project, request)
+    return sorted(rows, key=lambda trace: (_ORDERS[order](trace), trace.id), reverse=down)
+
+
+def _kept(project: Project, request: Request, make: Callable[[Project, Request], list[Any]]) -> list[Any]:
+    """The rows that ``make`` finds, kept for the next page of the same list."""
+    pages = ("page", "limit", "fields")
+    asked = {name: values for name, values in request.query.items() if name not in pages}
+    key = (request.path, asked, project.version)
+    if project.listed[0] != key:
+        project.listed = (key, make(project, request))
+    return project.listed[1]
 
 
 def trace(project: Project, request: Request, trace_id: str) -> Answer:
@@ -76,7 +91,8 @@ def observations(project: Project, request: Request) -> Answer:
     kind = request.one("type")
     if kind is not None and kind not in TYPES:
         raise zod.refused([zod.not_one_of(list(TYPES), ["type"])])
-    rows = list(_observations(project, request))
+    paging.number(request, "limit", 50, most=100)
+    rows = _kept(project, request, _observations)
     page, meta = paging.page_of(request, rows)
     return Answer(200, {"data": [_v1(one) for one in page], "meta": meta})
 
@@ -222,7 +238,6 @@ def _asked(request: Request, parameters: dict[str, str]) -> dict[str, str | None
 
 def _matching(project: Project, request: Request) -> list[Trace]:
     start, end = paging.moment(request, "fromTimestamp"), paging.moment(request, "toTimestamp")
-    paging.number(request, "limit", 50, most=100)
     wanted = _asked(request, _TRACE_EQUALS)
     tags, environments = set(request.query.get("tags", [])), request.query.get("environment")
     tests = _tests(project, request)
@@ -253,7 +268,6 @@ def _means(project: Project, trace: Trace) -> dict[str, float]:
 
 def _observations(project: Project, request: Request) -> list[Observation]:
     start, end = paging.moment(request, "fromStartTime"), paging.moment(request, "toStartTime")
-    paging.number(request, "limit", 50, most=100)
     trace_id = request.one("traceId")
     rows = project.v1.of_trace(trace_id) if trace_id else list(project.v1.newest(None, None))
     wanted = _asked(request, _EQUALS)
