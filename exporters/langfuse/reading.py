@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from tracehooks.exporters.langfuse.client import Client
 from tracehooks.exporters.langfuse.letters import comment
-from tracehooks.exporters.langfuse.server import ServerFacts, ServerProblem
+from tracehooks.exporters.langfuse.server import ABSENT, AnotherServer, ServerFacts, ServerProblem
 from tracehooks.protocols import Delivery, ReadBack
 
 AT_ONCE = 100  # ids in one request, which is also the largest page
@@ -56,6 +56,8 @@ def _page(client: Client, facts: ServerFacts, ids: Sequence[str]) -> list[Row]:
     else:
         reply = client.get(facts.scores_path, id=named, limit=AT_ONCE, fields="details,subject")
     said = reply.json()
+    if reply.status in ABSENT:
+        raise AnotherServer(f"scores cannot be read back: {reply.words}")
     if not reply.ok or not isinstance(said, dict):
         raise ServerProblem(f"scores cannot be read back: {reply.words}")
     return list(said.get("data") or ())

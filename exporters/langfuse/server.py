@@ -40,6 +40,10 @@ class WrongKeys(ServerProblem):
     """The server does not take the keys: waiting will not help."""
 
 
+class AnotherServer(ServerProblem):
+    """The server has no longer what it had: it was upgraded, or restored, and is to be found out again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
     """What one server is like. ``version`` is empty where it does not tell."""

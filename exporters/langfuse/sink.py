@@ -1,13 +1,13 @@
 """The sink: scores from the outbox onto their traces in Langfuse, each once, each read back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from tracehooks.exporters.langfuse.client import Client
 from tracehooks.exporters.langfuse.configs import ScoreConfigs
 from tracehooks.exporters.langfuse.letters import Letter, Unsendable, letter
-from tracehooks.exporters.langfuse.reading import compared, read_scores
-from tracehooks.exporters.langfuse.server import Server
+from tracehooks.exporters.langfuse.reading import Row, compared, read_scores
+from tracehooks.exporters.langfuse.server import AnotherServer, Server
 from tracehooks.exporters.langfuse.writing import Writer
 from tracehooks.protocols import Delivery, ReadBack, Receipt
 from tracehooks.settings import Settings
@@ -71,7 +71,7 @@ class LangfuseSink:
 
     def confirm(self, scores: Sequence[Delivery]) -> list[ReadBack]:
         """Look for ``scores`` by their ids. Raises when the server gives no answer."""
-        rows = read_scores(self._client, self.server.facts(), [delivery.id for delivery in scores])
+        rows = self._read([delivery.id for delivery in scores])
         found = [compared(delivery, rows.get(delivery.id)) for delivery in scores]
         if any(one.found == "missing" for one in found):
             self.configs.forget()  # one that was made or archived meanwhile has them dropped
@@ -80,3 +80,10 @@ class LangfuseSink:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def _read(self, ids: Sequence[str]) -> Mapping[str, Row]:
+        try:
+            return read_scores(self._client, self.server.facts(), ids)
+        except AnotherServer:
+            self.server.forget()
+            return read_scores(self._client, self.server.facts(), ids)
