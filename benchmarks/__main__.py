@@ -1,4 +1,4 @@
-"""``python -m benchmarks [decorator] [judge] [store] [noise]``: print what things cost, and their reach."""
+"""``python -m benchmarks [PART ...]``: print what things cost, and whether that is within their reach."""
 
 import argparse
 import json
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
-from benchmarks import decorator, imports, judge, noise_gate, report, store
+from benchmarks import decorator, imports, judge, night, noise_gate, outbox, report, sampling, store
 from benchmarks.effort import FULL, QUICK, Effort
 from benchmarks.environments import PEERS
 from benchmarks.figures import Table
 
 Told = Callable[[str], None]
-PARTS = ("decorator", "judge", "store", "noise")
+PARTS = ("decorator", "judge", "store", "outbox", "sampling", "night", "noise")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.markdown:
         print(report.as_markdown(tables, before), end="")
     else:
-        console.print(report.footnote(before))
+        console.print(report.summary(tables), report.footnote(before), sep="\n\n")
     return 0
 
 
@@ -49,6 +49,12 @@ def measure(parts: Sequence[str], effort: Effort, peers: Sequence[str], tell: To
         yield judge.measure(effort, tell)
     if "store" in parts:
         yield store.measure(effort, tell)
+    if "outbox" in parts:
+        yield outbox.measure(effort, tell)
+    if "sampling" in parts:
+        yield sampling.measure(effort, tell)
+    if "night" in parts:
+        yield night.measure(effort, tell)
     if "noise" in parts:
         yield noise_gate.measure(effort, tell)
 

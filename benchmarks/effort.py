@@ -16,6 +16,10 @@ class Effort:
     spans: int  # in the store that is filled and read
     spans_rounds: int
     noise_runs: int  # simulated ones of each kind
+    delivered: int  # scores in one turn
+    listed: int  # calls of a server
+    night_calls: int  # in the store of the night
+    night_judged: int
 
 
 FULL = Effort(
@@ -28,6 +32,10 @@ FULL = Effort(
     spans=20_000,
     spans_rounds=5,
     noise_runs=10_000,
+    delivered=5_000,
+    listed=100_000,
+    night_calls=100_000,
+    night_judged=5_000,
 )
 QUICK = Effort(
     processes=1,
@@ -39,4 +47,8 @@ QUICK = Effort(
     spans=500,
     spans_rounds=1,
     noise_runs=100,
+    delivered=300,
+    listed=3_000,
+    night_calls=300,
+    night_judged=30,
 )

@@ -2,8 +2,10 @@
 
 import os
 import platform
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
@@ -19,6 +21,8 @@ PACKAGES = ("opentelemetry-sdk", "orjson", "openai", "SQLAlchemy")
 def machine() -> dict[str, Any]:
     """What the figures depend on, and nothing that tells whose machine it is."""
     return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.system(),
         "architecture": platform.machine(),
@@ -48,14 +52,26 @@ def show(table: Table, console: Console) -> None:
     console.print(shown)
 
 
-def as_markdown(tables: Iterable[Table], before: dict[str, Any]) -> str:
+def as_markdown(tables: Sequence[Table], before: dict[str, Any]) -> str:
     """The same for a page of the documentation."""
     parts = []
     for table in tables:
         lines = [_line(_headings(table)), _line(["---"] + ["--:"] * 5)]
         lines += [_line(_cells(row)) for row in table.rows]
         parts.append(f"### {table.title}\n\n" + "\n".join(lines))
-    return "\n\n".join([*parts, footnote(before)]) + "\n"
+    return "\n\n".join([footnote(before), summary(tables), *parts]) + "\n"
+
+
+def summary(tables: Iterable[Table]) -> str:
+    """How many reaches are reached, and which are not."""
+    rows = [row for table in tables for row in table.rows if row.is_met is not None]
+    missed = [
+        f"{row.name} ({row.ratio.median:.2f}, <= {row.reach:g})"
+        for row in rows
+        if row.ratio and not row.is_met
+    ]
+    names = "; not reached: " + "; ".join(missed) if missed else ""
+    return f"Reached: {len(rows) - len(missed)} of {len(rows)}{names}."
 
 
 def _headings(table: Table) -> list[str]:
@@ -80,7 +96,7 @@ def _figure(value: float | None) -> str:
 def _reach(row: Row) -> str:
     if row.reach is None:
         return ""
-    return f"<= {row.reach:g} {'met' if row.is_met else 'NOT met'}"
+    return f"<= {row.reach:g} {'reached' if row.is_met else 'NOT reached'}"
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -91,7 +107,8 @@ def footnote(before: dict[str, Any]) -> str:
     """What it was measured on."""
     packages = ", ".join(f"{name} {number}" for name, number in before["packages"].items())
     load = "" if before["load"] is None else f", load {before['load']} at the start"
+    where = f"{before['system']} {before['architecture']}, {before['cores']} cores{load}"
     return (
-        f"{before['python']} on {before['system']} {before['architecture']}, {before['cores']} cores{load}; "
-        f"{packages}. Ratios are medians of rounds measured in pairs."
+        f"{before['date']}, `{before['command']}`, {before['python']} on {where}; {packages}. "
+        "Ratios are medians of rounds measured in pairs."
     )

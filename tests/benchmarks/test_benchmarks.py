@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("benchmarks", reason="benchmarks/ is no part of the installed package")
 
-from benchmarks import decorator, environments, imports, judge, store
+from benchmarks import decorator, environments, imports, judge, night, outbox, report, sampling, store
 from benchmarks.__main__ import main
 from benchmarks.cases import CASES
 from benchmarks.decorator import FORMS, Form, ProbeError
 from benchmarks.effort import QUICK
-from benchmarks.figures import Ratio, Row, compared, ratio_of
+from benchmarks.figures import Ratio, Row, Table, compared, ratio_of
 from benchmarks.root import ROOT
 from benchmarks.timing import rounds
 from benchmarks.workloads import DOCUMENTS, TEXT
@@ -83,6 +83,39 @@ def test_the_store_is_measured() -> None:
     table = store.measure(TINY, say_nothing)
     assert len(table.rows) == 3
     assert all(row.ours and row.theirs for row in table.rows)
+
+
+def test_delivery_is_measured_by_what_arrived() -> None:
+    """All scores of the outbox are at the server; the same bytes are posted by hand."""
+    (row,) = outbox.measure(replace(TINY, delivered=120), say_nothing).rows
+    assert row.ours
+    assert row.theirs
+    assert row.reach == 1.5
+
+
+def test_sampling_is_measured_against_reading_the_same_pages() -> None:
+    """Both ways list all calls of the server."""
+    table = sampling.measure(replace(TINY, listed=1200), say_nothing)
+    assert [row.reach for row in table.rows] == [1.2, 1.0]
+
+
+def test_a_night_is_measured_in_time_and_memory() -> None:
+    """With a judge that answers 429 now and then, all that were to be judged are."""
+    table = night.measure(replace(TINY, night_calls=60, night_judged=25), say_nothing)
+    assert [row.theirs for row in table.rows] == [600.0, 500.0]
+    assert all(row.ours and row.is_met for row in table.rows)
+
+
+def test_what_is_reached_and_what_is_not_is_said_in_words() -> None:
+    """Beside each figure, and once for all."""
+    rows = tuple(
+        Row(name, 1.0, 1.0, Ratio(at, at, at, 1), reach=1.0) for name, at in (("a", 0.5), ("b", 1.5))
+    )
+    tables = [Table("t", "T", "ours", "theirs", "µs", rows)]
+    text = report.as_markdown(tables, report.machine())
+    assert "Reached: 1 of 2; not reached: b (1.50, <= 1)." in text
+    assert "| 0.50-0.50 | <= 1 reached |" in text
+    assert "| 1.50-1.50 | <= 1 NOT reached |" in text
 
 
 def test_the_command_prints_json_and_tables(capsys: pytest.CaptureFixture[str]) -> None:
