@@ -210,9 +210,16 @@ class FakeLangfuse:
             )
         )
 
-    def arriving(self, count: int, *, times: int | None = None, **options: Any) -> None:
-        """Each page read of v2/observations is followed by ``count`` new calls."""
-        self.fail("/api/public/v2/observations", times=times, then=lambda _: self._arrive(count, options))
+    def arriving(
+        self,
+        count: int,
+        *,
+        path: str = "/api/public/v2/observations",
+        times: int | None = None,
+        **options: Any,
+    ) -> None:
+        """Each page read of ``path`` is followed by ``count`` new calls."""
+        self.fail(path, times=times, then=lambda _: self._arrive(count, options))
 
     def _arrive(self, count: int, options: dict[str, Any]) -> None:
         self.add_calls(count, **options)

@@ -1,14 +1,15 @@
-"""The v1 reads of traces, observations and sessions: by page."""
+"""``GET traces`` and ``GET sessions``: by page."""
 
 from collections.abc import Callable
 from typing import Any
 
-from tests.fake_langfuse import filters, paging, prices, zod
-from tests.fake_langfuse.observation_reads import first_token, latency
-from tests.fake_langfuse.observations import Observation, Trace
+from tests.fake_langfuse import filters, paging, zod
+from tests.fake_langfuse.observation_lists import as_v1, asked, kept
+from tests.fake_langfuse.observation_reads import latency
+from tests.fake_langfuse.observations import Trace
 from tests.fake_langfuse.project import Project
-from tests.fake_langfuse.score_reads import v1_of
-from tests.fake_langfuse.spans import TYPES, decoded
+from tests.fake_langfuse.score_lists import v1_of
+from tests.fake_langfuse.spans import decoded
 from tests.fake_langfuse.wire import Answer, Request, not_found, refuse
 
 _GROUPS = {"core", "io", "scores", "observations", "metrics"}
@@ -25,13 +26,6 @@ _TRACE_EQUALS = {
     "sessionId": "session_id",
     "version": "version",
     "release": "release",
-}
-_EQUALS = {
-    "name": "name",
-    "type": "type",
-    "level": "level",
-    "version": "version",
-    "parentObservationId": "parent_id",
 }
 _TRACE_COLUMNS: dict[str, Callable[[Trace], Any]] = {
     "id": lambda trace: trace.id,
@@ -50,7 +44,7 @@ _TRACE_COLUMNS: dict[str, Callable[[Trace], Any]] = {
 def traces(project: Project, request: Request) -> Answer:
     """``GET traces``: ``tags`` must all be there, one ``environment`` is enough."""
     paging.number(request, "limit", 50, most=100)
-    rows = _kept(project, request, _ordered)
+    rows = kept(project, request, _ordered)
     page, meta = paging.page_of(request, rows)
     groups = _groups(request)
     return Answer(200, {"data": [_listed(project, one, groups) for one in page], "meta": meta})
@@ -62,16 +56,6 @@ def _ordered(project: Project, request: Request) -> list[Trace]:
     return sorted(rows, key=lambda trace: (_ORDERS[order](trace), trace.id), reverse=down)
 
 
-def _kept(project: Project, request: Request, make: Callable[[Project, Request], list[Any]]) -> list[Any]:
-    """The rows that ``make`` finds, kept for the next page of the same list."""
-    pages = ("page", "limit", "fields")
-    asked = {name: values for name, values in request.query.items() if name not in pages}
-    key = (request.path, asked, project.version)
-    if project.listed[0] != key:
-        project.listed = (key, make(project, request))
-    return project.listed[1]
-
-
 def trace(project: Project, request: Request, trace_id: str) -> Answer:
     """``GET traces/{id}``: with its observations and scores."""
     found = project.trace(trace_id)
@@ -80,29 +64,10 @@ def trace(project: Project, request: Request, trace_id: str) -> Answer:
     groups = _groups(request)
     said = _listed(project, found, groups)
     if "observations" in groups:
-        said["observations"] = [_v1(one, alone=True, unpriced=0) for one in project.v1.of_trace(trace_id)]
+        said["observations"] = [as_v1(one, alone=True, unpriced=0) for one in project.v1.of_trace(trace_id)]
     if "scores" in groups:
         said["scores"] = [v1_of(row) for row in project.scores.of_trace(trace_id)]
     return Answer(200, said)
-
-
-def observations(project: Project, request: Request) -> Answer:
-    """``GET observations``: newest first."""
-    kind = request.one("type")
-    if kind is not None and kind not in TYPES:
-        raise zod.refused([zod.not_one_of(list(TYPES), ["type"])])
-    paging.number(request, "limit", 50, most=100)
-    rows = _kept(project, request, _observations)
-    page, meta = paging.page_of(request, rows)
-    return Answer(200, {"data": [_v1(one) for one in page], "meta": meta})
-
-
-def observation(project: Project, request: Request, span_id: str) -> Answer:
-    """``GET observations/{id}``."""
-    found = next((one for one in project.v1 if one.id == span_id), None)
-    if found is None:
-        raise not_found(f"Observation with id {span_id} not found")
-    return Answer(200, _v1(found, alone=True))
 
 
 def sessions(project: Project, request: Request) -> Answer:
@@ -162,57 +127,6 @@ def _listed(project: Project, trace: Trace, groups: set[str]) -> dict[str, Any]:
     }
 
 
-def _v1(one: Observation, *, alone: bool = False, unpriced: int | None = None) -> dict[str, Any]:
-    """One observation as v1 gives it; ``alone`` with its pricing tier, ``unpriced`` for no price."""
-    tier = prices.tier(one) if alone else (None, None)
-    asked, answered = prices.PRICES.get(one.model, (unpriced, unpriced))
-    usage, cost = one.usage, one.cost
-    tokens = {key: usage.get(key, 0) for key in ("input", "output", "total")}
-    return {
-        "id": one.id,
-        "traceId": one.trace_id,
-        "startTime": one.start,
-        "endTime": one.end,
-        "projectId": "lab-project",
-        "parentObservationId": one.parent_id,
-        "type": one.type,
-        "environment": one.environment,
-        "name": one.name,
-        "level": one.level,
-        "statusMessage": one.status_message or None,
-        "version": one.version or None,
-        "createdAt": one.created_at,
-        "updatedAt": one.updated_at,
-        "input": decoded(one.input),
-        "output": decoded(one.output),
-        "metadata": one.metadata,
-        "model": one.model or None,
-        "modelParameters": one.model_parameters or None,
-        "completionStartTime": one.completion_start,
-        "promptId": None,
-        "promptName": one.prompt_name or None,
-        "promptVersion": one.prompt_version,
-        "latency": latency(one),
-        "timeToFirstToken": first_token(one),
-        "usageDetails": usage,
-        "costDetails": cost,
-        "usagePricingTierId": tier[0],
-        "usagePricingTierName": tier[1],
-        "modelId": prices.model_id(one),
-        "inputPrice": asked,
-        "outputPrice": answered,
-        "totalPrice": unpriced,
-        "calculatedInputCost": cost.get("input"),
-        "calculatedOutputCost": cost.get("output"),
-        "calculatedTotalCost": cost.get("total", 0),
-        "unit": "TOKENS",
-        "promptTokens": tokens["input"],
-        "completionTokens": tokens["output"],
-        "totalTokens": tokens["total"],
-        "usage": {"unit": "TOKENS", **tokens},
-    }
-
-
 def _groups(request: Request) -> set[str]:
     """The field groups asked for; all where none of them is known."""
     asked = set((request.one("fields") or "").split(",")) & _GROUPS
@@ -231,14 +145,9 @@ def _order(request: Request) -> tuple[str, bool]:
     return column, way.upper() == "DESC"
 
 
-def _asked(request: Request, parameters: dict[str, str]) -> dict[str, str | None]:
-    """What each attribute has to be."""
-    return {of: request.one(name) for name, of in parameters.items() if request.one(name) is not None}
-
-
 def _matching(project: Project, request: Request) -> list[Trace]:
     start, end = paging.moment(request, "fromTimestamp"), paging.moment(request, "toTimestamp")
-    wanted = _asked(request, _TRACE_EQUALS)
+    wanted = asked(request, _TRACE_EQUALS)
     tags, environments = set(request.query.get("tags", [])), request.query.get("environment")
     tests = _tests(project, request)
     return [
@@ -264,28 +173,6 @@ def _means(project: Project, trace: Trace) -> dict[str, float]:
         if row.data_type == "NUMERIC":
             values.setdefault(row["name"], []).append(row["value"])
     return {name: sum(each) / len(each) for name, each in values.items()}
-
-
-def _observations(project: Project, request: Request) -> list[Observation]:
-    start, end = paging.moment(request, "fromStartTime"), paging.moment(request, "toStartTime")
-    trace_id = request.one("traceId")
-    rows = project.v1.of_trace(trace_id) if trace_id else list(project.v1.newest(None, None))
-    wanted = _asked(request, _EQUALS)
-    environments, user = request.query.get("environment"), request.one("userId")
-    return [
-        one
-        for one in rows
-        if all(getattr(one, attribute) == value for attribute, value in wanted.items())
-        and (not environments or one.environment in environments)
-        and (user is None or _user(project, one) == user)
-        and (not start or one.start >= start)
-        and (not end or one.start < end)
-    ]
-
-
-def _user(project: Project, one: Observation) -> str | None:
-    found = project.trace(one.trace_id)
-    return found.user_id if found else None
 
 
 def _by_session(project: Project) -> dict[str, list[Trace]]:
