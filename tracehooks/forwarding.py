@@ -59,6 +59,9 @@ class Forwarding:
         done = self.flush(min(timeout, self._seconds))
         # there may be several calls on the way out, and a collector that hangs does so in each
         self._seconds = FINISH_SECONDS if done else LEAST
+        for name, pipeline in self._pipelines.items():
+            if left := pipeline.stats()["pending"]:
+                trouble(f"sending spans to {name}", f"{left} were not sent in time at the end of the process")
         return done
 
     def shutdown(self, timeout: float) -> bool:
