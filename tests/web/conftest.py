@@ -141,8 +141,9 @@ def _noise(shop: Shop) -> str:
         return run.id
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
+# closed with its module, and begun after the site: while it is open no event loop can be run beside it
+@pytest.fixture(scope="module")
+def chromium(site: Site) -> Iterator[Any]:
     """Debian's Chromium, without a window."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

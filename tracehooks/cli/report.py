@@ -72,7 +72,7 @@ def _write_html(store: Store, run: RunRecord, html: str, *, redact: bool, hint: 
     from tracehooks.reports.run_html import TEXT_LENGTH, run_html
 
     made = run_report(store, run, hint=hint, length=TEXT_LENGTH)
-    page = run_html(made, store.runs.list(run.job, limit=NIGHTS_LOOKED_AT), redact=redact)
+    page = run_html(made, store, store.runs.list(run.job, limit=NIGHTS_LOOKED_AT), redact=redact)
     output.say(f"wrote {write_file(html, page)}")
     return 0
 

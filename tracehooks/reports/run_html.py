@@ -6,19 +6,26 @@ from importlib.metadata import version
 
 from markupsafe import Markup
 
+from tracehooks.replay.rows import answers
 from tracehooks.reports import charts
+from tracehooks.reports.noise_matrix import Matrix, matrix
+from tracehooks.reports.noise_words import lowest_of, noise_facts, noise_steps
 from tracehooks.reports.pages import render, style
 from tracehooks.reports.run import RunReport
-from tracehooks.reports.run_words import called, facts, next_steps
+from tracehooks.reports.run_words import Fact, Step, called, facts, next_steps
 from tracehooks.reports.standing import headline, mark
 from tracehooks.reports.trend import Night, comparable, nights
-from tracehooks.store import RunRecord
+from tracehooks.store import RunRecord, Store
 
+NOISE = "noise"
 TEXT_LENGTH = 2000
 """Characters of a call's text that the file holds."""
+LOWEST = 5
 
 
-def run_html(report: RunReport, history: Sequence[RunRecord] = (), *, redact: bool = False) -> str:
+def run_html(
+    report: RunReport, store: Store, history: Sequence[RunRecord] = (), *, redact: bool = False
+) -> str:
     """The whole report; ``history`` are the job's runs, newest first, for the picture.
 
     With ``redact`` the file holds no text of any call, and no comment, which may quote one.
@@ -37,16 +44,33 @@ def run_html(report: RunReport, history: Sequence[RunRecord] = (), *, redact: bo
             "nights": shown,
             "chart": rate_chart(shown),
             "called": called(run),
-            "confidence": "95%",
-            "sections": (),
-            "worst_title": "Worst calls",
+            "matrix": matrix_of(store, run),
+            "types": run.report.get("types") or (),
+            "lowest": lowest_of(run.report.get("types") or (), open_ones=LOWEST, passed=LOWEST),
             "worst": report.worst,
-            "facts_rows": facts(report),
-            "steps": [step for step in next_steps(report) if "--html" not in step.command],
+            "facts_rows": facts_of(report),
+            "steps": [step for step in steps_of(report) if "--html" not in step.command],
             "version": version("tracehooks"),
             "made": datetime.now(UTC),
         },
     )
+
+
+def matrix_of(store: Store, run: RunRecord) -> Matrix | None:
+    """The cases of a noise run by noise type; None for another job."""
+    if run.job != NOISE:
+        return None
+    return matrix(answers(store, run), str(run.report.get("direction") or "higher"))
+
+
+def facts_of(report: RunReport) -> list[Fact]:
+    """All there is to know about a run of either job."""
+    return noise_facts(report) if report.run.job == NOISE else facts(report)
+
+
+def steps_of(report: RunReport) -> list[Step]:
+    """What to do next about a run of either job."""
+    return noise_steps(report) if report.run.job == NOISE else next_steps(report)
 
 
 def rate_chart(shown: Sequence[Night]) -> Markup | None:

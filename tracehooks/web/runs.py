@@ -5,8 +5,8 @@ from starlette.responses import HTMLResponse, Response
 
 from tracehooks.reports.pages import render
 from tracehooks.reports.run import run_report
-from tracehooks.reports.run_html import TEXT_LENGTH, rate_chart
-from tracehooks.reports.run_words import called, facts, next_steps
+from tracehooks.reports.run_html import NOISE, TEXT_LENGTH, facts_of, rate_chart, steps_of
+from tracehooks.reports.run_words import called
 from tracehooks.reports.trend import comparable, nights
 from tracehooks.store import Store
 
@@ -32,8 +32,8 @@ def page(store: Store, request: Request) -> Response:
         "called": called(run),
         "nights": shown,
         "chart": rate_chart(shown),
-        "facts_rows": facts(report),
-        "steps": next_steps(report),
-        "is_noise": run.job == "noise",
+        "facts_rows": facts_of(report),
+        "steps": steps_of(report),
+        "is_noise": run.job == NOISE,
     }
     return HTMLResponse(render("run.html", values))
