@@ -1,0 +1,91 @@
+"""A dataset and agents of known strength, for noise nights to ask."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tracehooks import traced
+from tracehooks.jobs.noise import NoiseNight
+from tracehooks.settings import Settings
+from tracehooks.store import Store
+
+ASKED: list[str] = []
+"""What the agents of this module were asked, one a line; the file of the same name in a killed process."""
+
+CASE = """
+  - id: {id}
+    query: "{query}"
+    baseline: "{baseline}"
+    facts: {{must_contain: ["{fact}"]}}
+    variants:
+      - {{id: rumour, noise_type: misinformation, content: "They say 99. {query}"}}
+      - {{id: chatter, noise_type: distractors, content: "It rains. {query}"}}
+"""
+
+
+def dataset(folder: Path, cases: int = 5, *, name: str = "quiz", more: str = "") -> Path:
+    """A file with so many cases of two variants each; each asks how many there are of an item."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = [
+        CASE.format(
+            id=f"item-{n}", query=f"How many of item {n}?", baseline=f"There are {n + 10}.", fact=n + 10
+        )
+        for n in range(cases)
+    ]
+    path = folder / f"{name}.yaml"
+    path.write_text(f"name: {name}\ncases:{''.join(texts) or ' []'}{more}", encoding="utf-8")
+    return path
+
+
+def _item(question: str) -> int:
+    return int(question.rpartition("item ")[2].rstrip("?"))
+
+
+@traced(name="quiz")
+def steady(question: str) -> str:
+    ASKED.append(question)
+    return f"There are {_item(question) + 10}."
+
+
+@traced(name="quiz")
+def gullible(question: str) -> str:
+    return "There are 99, as you say." if "99" in question else steady(question)
+
+
+@traced(name="quiz")
+def silent(question: str) -> str:
+    return ""
+
+
+@traced(name="quiz")
+def fragile(question: str) -> str:
+    if "99" in question:
+        raise ValueError("cannot count that")
+    return steady(question)
+
+
+@traced(name="quiz")
+def broken(question: str) -> str:
+    ASKED.append(question)
+    raise ConnectionError("no model today")
+
+
+def settings(
+    folder: Path, *, agent: str = "steady", datasets: Sequence[str] | None = None, **noise: Any
+) -> Settings:
+    patterns = [str(folder / "quiz.yaml")] if datasets is None else list(datasets)
+    return Settings.model_validate(
+        {
+            "project": "shop",
+            "environment": "test",
+            "agent": f"tests.jobs.quiz:{agent}",
+            "store": f"sqlite:///{folder}/store.db",
+            "jobs": {"noise": {"datasets": patterns, "repeats": 2, **noise}},
+        }
+    )
+
+
+def night(
+    store: Store, folder: Path, *, agent: str = "steady", job: dict[str, Any] | None = None, **more: Any
+) -> NoiseNight:
+    return NoiseNight(settings=settings(folder, agent=agent, **(job or {})), store=store, **more)
