@@ -26,6 +26,7 @@ EVALUATORS = (
     "langfuse-evaluation",
     "sdk-experiment",
 )
+TRACE = "TRACE"  # the type of a row that stands for a whole trace: its name is nobody's
 OPERATIONS = ("invoke_agent ", "invoke_workflow ")
 UNHEARD = ("GENERATION", "EMBEDDING", "EVENT", "TOOL", "RETRIEVER", "EVALUATOR", "GUARDRAIL")
 
@@ -71,6 +72,18 @@ class RowFilter:
         found += [_metadata(key, value) for key, value in filters.metadata.items()]
         return found
 
+    def of_traces(self) -> dict[str, Any]:
+        """What a listing of traces is asked: its parameters take one value, and tags must all be there."""
+        filters = self.filters
+        asked = {
+            "userId": filters.user_id,
+            "sessionId": filters.session_id,
+            "version": filters.version,
+            "tags": filters.tags,
+        }
+        found: dict[str, Any] = {name: values[0] for name, values in asked.items() if len(values) == 1}
+        return {**found, "environment": list(filters.environment)} if filters.environment else found
+
     @property
     def fields(self) -> str:
         """The groups of fields that checking needs."""
@@ -91,7 +104,7 @@ class RowFilter:
         }
         tests = [_in_column(column, frozenset(values)) for column, values in columns.items() if values]
         if filters.name:
-            tests.append(lambda row: has_name(str(row.get("name") or ""), filters.name))
+            tests.append(lambda row: row.get("type") == TRACE or has_name(row.get("name"), filters.name))
         if filters.tags:
             tests.append(lambda row: "tags" not in row or not set(filters.tags).isdisjoint(row["tags"] or ()))
         if filters.metadata:
@@ -101,9 +114,9 @@ class RowFilter:
         return (lambda row: all(test(row) for test in tests)) if tests else None
 
 
-def has_name(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a span's name, or the agent's in it, is among ``patterns``."""
-    return any(fnmatchcase(each, pattern) for each in {name, apparent_name(name)} for pattern in patterns)
+def has_name(name: Any, patterns: Sequence[str]) -> bool:
+    """Whether the agent's name, as far as its span's tells it, is among ``patterns``."""
+    return any(fnmatchcase(apparent_name(str(name or "")), pattern) for pattern in patterns)
 
 
 def encoded(conditions: Iterable[Condition]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from tracehooks.exporters.langfuse.filters import UNHEARD, RowFilter, encoded, of_types, roots, within
+from tracehooks.exporters.langfuse.filters import TRACE, UNHEARD, RowFilter, encoded, of_types, roots, within
 from tracehooks.exporters.langfuse.observations import AGENT
 from tracehooks.exporters.langfuse.pages import Pages, Refused
 from tracehooks.exporters.langfuse.survey import written
@@ -83,6 +83,7 @@ class Listings:
             "fromTimestamp": start,
             "toTimestamp": end,
             "orderBy": "timestamp.desc",
+            **self.rows.of_traces(),
         }
         for page in self.pages.by_number("/traces", query, what="traces"):
             yield [_as_top(trace) for trace in page]
@@ -100,7 +101,7 @@ def _as_top(trace: Row) -> Row:
         "id": str(trace["id"])[:16],
         "traceId": trace["id"],
         "name": trace.get("name"),
-        "type": "SPAN",
+        "type": TRACE,
         "startTime": written(start),
         "endTime": written(start + timedelta(seconds=max(0.0, float(latency)))),
         "environment": trace.get("environment"),

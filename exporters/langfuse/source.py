@@ -7,6 +7,7 @@ so that they are at hand for the judge, a resumed run and ``explain``, and a kil
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from tracehooks.calls import SpanRecord
@@ -78,18 +79,26 @@ class LangfuseSource:
         while start < end:
             until = min(start + SLICE, end)
             request = DrawRequest(start=start, window_start=start, end=until, settled=now, salt="")
-            survey = self._survey(request, None)
-            found = [
+            yield from sorted(
+                self._slice(request), key=lambda call: (call.start, call.trace_id, call.span_id)
+            )
+            start = until
+
+    def _slice(self, request: DrawRequest) -> list[AgentCall]:
+        with closing(self._client):
+            return [
                 call
-                for _, _, candidates in survey.strata()
+                for _, _, candidates in self._survey(request, None).strata()
                 for expanded in self._expander().expanded(candidates, request)
                 for call in expanded.calls
             ]
-            yield from sorted(found, key=lambda call: (call.start, call.trace_id, call.span_id))
-            start = until
 
     def draw(self, request: DrawRequest, keep: Keep | None = None) -> Drawing:
         """Draw a sample; see :class:`tracehooks.scoring.drawing.DrawingSource`."""
+        with closing(self._client):  # which opens its connections again when they are needed
+            return self._draw(request, keep)
+
+    def _draw(self, request: DrawRequest, keep: Keep | None) -> Drawing:
         most = None if request.size is None else 2 * request.size + 100
         while True:
             survey = self._survey(request, most)
@@ -106,7 +115,7 @@ class LangfuseSource:
         """The scores called ``name`` of these calls that the server has, by their ids, in batches."""
         ids = {score_id(self._project, ref.trace_id, ref.span_id, name): ref for ref in refs}
         try:
-            with untraced():
+            with untraced(), closing(self._client):
                 rows = read_scores(self._client, self._facts(), list(ids))
         except (ServerProblem, Unreachable) as error:
             raise PartialReadError("scores", read=0, total=len(ids), why=str(error)) from None
@@ -115,7 +124,8 @@ class LangfuseSource:
 
     def spans_of(self, trace_id: str) -> list[SpanRecord]:
         """The spans of one trace; none when the server does not know it."""
-        return [span for _, spans in self._traces().read([trace_id], None) for span in spans]
+        with closing(self._client):
+            return [span for _, spans in self._traces().read([trace_id], None) for span in spans]
 
     def _survey(self, request: DrawRequest, most: int | None) -> Survey:
         survey = Survey(

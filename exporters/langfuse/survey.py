@@ -131,7 +131,7 @@ class Survey:
             found = [each for each in kept if each.parent is None or _key(each.parent) not in agents]
             # where strata are told apart, the kept ones have to stand for all that lie below others
             below = nested if len(self._reservoirs) == 1 else len(kept) - len(found)
-            reservoir.eligible = max(len(found), reservoir.eligible - below)
+            reservoir.eligible = max(sum(not each.quiet for each in found), reservoir.eligible - below)
             nested -= below
             yield name, reservoir, found
 

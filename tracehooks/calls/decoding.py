@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from tracehooks.records import is_blank
+
 MAX_DECODINGS = 3
 MAX_DEPTH = 12
 
@@ -81,7 +83,7 @@ def unicode(text: str | None) -> str | None:
 
 def _holds_text(value: Any, depth: int) -> bool:
     if isinstance(value, str):
-        return bool(value.strip())
+        return not is_blank(value)
     if depth >= MAX_DEPTH:
         return False
     if isinstance(value, Mapping):

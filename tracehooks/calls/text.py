@@ -16,6 +16,7 @@ from typing import Any
 
 from tracehooks.calls.decoding import compact, decode, is_unicode, unicode
 from tracehooks.calls.messages import Turn, turns_of
+from tracehooks.records import is_blank
 
 MAX_DEPTH = 12
 
@@ -23,7 +24,9 @@ ANSWER_KEYS = (
     *("final_output", "final_answer", "final_result", "structured_response", "output_text", "output"),
     *("answer", "reply", "response", "raw", "content", "text", "messages", "message", "chat_message"),
     *("choices", "candidates", "generations", "result", "completion", "generated_text", "return_values"),
-    *("outputs", "update", "last_message"),
+    *("outputs", "update", "last_message", "outputText", "generation", "results", "completions"),
+    *("final_response", "agent_response", "assistant_response", "bot_response", "response_text"),
+    *("return_value", "return", "assistant", "predictions", "data", "msgs"),
 )
 QUESTION_KEYS = (
     *("input", "question", "query", "messages", "message", "user_input", "user_message", "user_prompt"),
@@ -170,9 +173,10 @@ def _surety(words: Words) -> Shape:
 
 
 def spoken(text: str | None) -> str | None:
-    """``text`` without a leading block of reasoning; None when nothing but white space is left."""
-    if text is None or not (head := text.lstrip()):
+    """``text`` without a leading block of reasoning; None when nothing that is seen is left."""
+    if text is None or is_blank(text):
         return None
+    head = text.lstrip()
     if head[0] == "<":
         for opening, closing in _REASONING:
             if head.startswith(opening) and closing in head:

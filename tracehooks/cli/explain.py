@@ -1,20 +1,24 @@
 """``tracehooks explain``: why a trace has a score, or none."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from tracehooks.calls import SpanRecord
 from tracehooks.cli import output
 from tracehooks.cli.options import ConfigOption, JsonOption
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
-from tracehooks.errors import ConfigurationError
+from tracehooks.errors import ConfigurationError, TracehooksError
 from tracehooks.reports.explanation import explain_trace
 from tracehooks.reports.explanation_json import explanation_dict
 from tracehooks.reports.explanation_terminal import explanation_renderable
-from tracehooks.settings import Settings
+from tracehooks.scoring.drawing import DrawingSource
+from tracehooks.scoring.source import load_source
+from tracehooks.settings import FilterSettings, Settings
 from tracehooks.store import Store
 
 UNKNOWN = 3
@@ -36,12 +40,30 @@ def explain(
     settings, now = read_settings(config), datetime.now(UTC)
     with reading(settings) as store:
         whole = whole_id(store, normalised(trace_id))
-        found = explain_trace(store, whole, score_name=expected_score(settings), hint=config_hint(config))
+        found = explain_trace(
+            store,
+            whole,
+            score_name=expected_score(settings),
+            hint=config_hint(config),
+            elsewhere=_elsewhere(settings, store, whole),
+        )
     if as_json:
         output.show_json(explanation_dict(found, now))
     else:
         output.show(explanation_renderable(found, now))
     return 0 if found.known else UNKNOWN
+
+
+def _elsewhere(settings: Settings, store: Store, trace_id: str) -> Sequence[SpanRecord]:
+    """The trace's spans as the settings' source has them, where the store has none."""
+    source = load_source(settings, store, FilterSettings())
+    if not isinstance(source, DrawingSource) or store.spans.of_trace(trace_id):
+        return ()
+    try:
+        return source.spans_of(trace_id)
+    except TracehooksError as error:
+        output.say(f"tracehooks: the trace cannot be looked up at its source: {error}", style="yellow")
+        return ()
 
 
 def expected_score(settings: Settings) -> str:

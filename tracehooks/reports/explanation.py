@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tracehooks.calls import SpanRecord
+from tracehooks.calls import SpanRecord, agent_calls
 from tracehooks.calls.dialects import outputs_of
 from tracehooks.records import EPOCH, AgentCall, Decision, Status
 from tracehooks.settings import FilterSettings
 from tracehooks.store import CallFilter, DecisionRow, RunRecord, Store, StoredScore, WorkItem
+from tracehooks.store.filters import matches
 from tracehooks.store.replays import Replay
 
 RUNS_LOOKED_AT = 1000
@@ -93,12 +94,17 @@ class Explanation:
         return bool(self.spans or self.calls)
 
 
-def explain_trace(store: Store, trace_id: str, *, score_name: str, hint: str = "") -> Explanation:
+def explain_trace(
+    store: Store, trace_id: str, *, score_name: str, hint: str = "", elsewhere: Sequence[SpanRecord] = ()
+) -> Explanation:
     """Gather what the store knows about ``trace_id``, 32 lower-case hex digits.
 
     ``score_name`` is the score that one would expect; it is answered for when no other is known.
+    ``elsewhere`` are the trace's spans where the store has none: a run's source may have drawn without them.
     """
-    spans, facts = store.spans.of_trace(trace_id), _Facts(store, trace_id)
+    spans, facts = store.spans.of_trace(trace_id) or list(elsewhere), _Facts(store, trace_id)
+    for call in agent_calls(spans):
+        facts.calls.setdefault(call.span_id, call)
     addresses = sorted({*facts.calls, *facts.span_ids()}, key=lambda span: _place(facts.calls.get(span)))
     calls = tuple(
         CallAnswers(
@@ -197,8 +203,21 @@ def _answer(facts: _Facts, span_id: str, name: str, spans: Sequence[SpanRecord])
             score_name=name, outcome=Outcome.NEVER_SEEN, unseen=Unseen.REPLAY, run=run, replay=replay
         )
     call = facts.calls.get(span_id)
+    if call is not None and (listing := _listing_run(facts, call)) is not None:
+        return Answer(score_name=name, outcome=Outcome.SAMPLED_OUT, run=listing)
     unseen, seen_by = _unseen(facts, call) if call else (Unseen.NO_RUN, None)
     return Answer(score_name=name, outcome=Outcome.NEVER_SEEN, unseen=unseen, run=seen_by)
+
+
+def _listing_run(facts: _Facts, call: AgentCall) -> RunRecord | None:
+    """The newest run that saw ``call`` in a listing of its source, and did not draw it."""
+    keys = {int(call.span_id, 16), int(call.trace_id[:16], 16)}
+    runs = (run for run in facts.runs.values() if run.counts and call.start < run.window_end)
+    for run in sorted(runs, key=lambda run: run.started, reverse=True):
+        early = run.window_start - timedelta(seconds=run.plan.get("lookback_seconds") or 0)
+        if call.start >= early and not keys.isdisjoint(facts.store.listed.of_run(run.id)):
+            return run
+    return None
 
 
 def _unseen(facts: _Facts, call: AgentCall) -> tuple[Unseen, RunRecord | None]:
@@ -211,16 +230,14 @@ def _unseen(facts: _Facts, call: AgentCall) -> tuple[Unseen, RunRecord | None]:
     if not holding:
         newest = max(runs, key=lambda run: run.window_end)
         return (Unseen.AFTER if call.start >= newest.window_end else Unseen.OUTSIDE), newest
-    run = next((run for run in holding if _passes(facts.store, run, call)), None)
+    run = next((run for run in holding if _passes(run, call)), None)
     if run is None:
         return Unseen.FILTERED, holding[0]
     return (Unseen.LATE if run.counts else Unseen.STOPPED), run
 
 
-def _passes(store: Store, run: RunRecord, call: AgentCall) -> bool:
-    filters = CallFilter(**FilterSettings(**(run.plan.get("filters") or {})).model_dump())
-    moment = call.start + timedelta(microseconds=1)
-    return any(found.ref == call.ref for found in store.calls.iterate(call.start, moment, filters))
+def _passes(run: RunRecord, call: AgentCall) -> bool:
+    return matches(CallFilter(**FilterSettings(**(run.plan.get("filters") or {})).model_dump()), call)
 
 
 def places(spans: Iterable[SpanRecord], span_id: str) -> list[str]:
