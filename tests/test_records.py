@@ -3,7 +3,7 @@
 import pytest
 
 from tracehooks.errors import InvalidScoreError
-from tracehooks.records import Score, TraceRef, checked_value, score_id
+from tracehooks.records import NOWHERE, AgentCall, Score, TraceRef, checked_value, is_blank, score_id
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, True, "0.4", 10**400, []])
@@ -53,3 +53,34 @@ def test_a_trace_id_of_another_form_is_refused(trace_id: object) -> None:
 def test_the_id_of_a_score_follows_from_its_address_alone() -> None:
     """The first 32 hex digits of sha256 over project|trace|span|name."""
     assert score_id("shop", "a" * 32, "b" * 16, "toxicity") == "e27e417d8f6d8037fe645d4a87390d81"
+
+
+@pytest.mark.parametrize(("trace_id", "span_id"), [("0" * 32, "1" * 16), ("1" * 32, "0" * 16)])
+def test_an_address_of_zeros_is_none(trace_id: str, span_id: str) -> None:
+    """OpenTelemetry keeps it for what is no span."""
+    with pytest.raises(ValueError, match="not all 0"):
+        TraceRef(trace_id, span_id)
+
+
+def test_a_call_that_was_not_traced_is_nowhere() -> None:
+    """It can be scored all the same."""
+    assert AgentCall(output="x").ref is NOWHERE
+    assert (NOWHERE.trace_id, NOWHERE.span_id) == ("0" * 32, "0" * 16)
+    assert AgentCall(trace_id="1" * 32, span_id="2" * 16).ref == TraceRef("1" * 32, "2" * 16)
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", " \t\n", "\u200b", "\ufeff\u2060", "\u00ad\u3000", "\u2800\ufe0f"]
+)
+def test_what_nobody_sees_is_blank(text: str | None) -> None:
+    """So there is nothing in it to judge."""
+    assert is_blank(text)
+    assert not AgentCall(output=text).has_text
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "\u200bno", "0", ".", "\U0001f600", "\u200d\U0001f468", "\ufffd", "\ue000"]
+)
+def test_what_is_seen_is_not_blank(text: str) -> None:
+    """Be it one sign, an emoji, or a sign that could not be read."""
+    assert AgentCall(output=text).has_text

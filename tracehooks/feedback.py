@@ -65,7 +65,7 @@ def _addressed(score: Score, trace: TraceRef | str | None) -> Attached | None:
     if isinstance(trace, TraceRef):
         return Attached(score, trace.trace_id, trace)
     if isinstance(trace, str):
-        return Attached(score, TraceRef(trace, "0" * 16).trace_id)
+        return Attached(score, TraceRef(trace, "f" * 16).trace_id)
     if trace is not None:
         raise ConfigurationError(f"trace must be a TraceRef or a trace id, got {trace!r}")
     place = here(get_current())

@@ -6,6 +6,7 @@ Plain frozen dataclasses, so that importing them costs nothing. All times are aw
 import hashlib
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,8 +18,11 @@ from tracehooks.errors import InvalidScoreError
 Direction = Literal["lower", "higher"]
 DataType = Literal["NUMERIC", "BOOLEAN", "CATEGORICAL", "TEXT", "CORRECTION"]
 
-_TRACE_ID = re.compile(r"[0-9a-f]{32}")
-_SPAN_ID = re.compile(r"[0-9a-f]{16}")
+_TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}")
+_SPAN_ID = re.compile(r"(?!0{16})[0-9a-f]{16}")
+_UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # Unicode's spaces, controls and formats
+# what Unicode calls a letter, mark or symbol, and shows nothing: fillers, joiners, variation selectors
+_EMPTY = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(map(chr, range(0xFE00, 0xFE10)))
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -77,7 +81,8 @@ class Verdict(StrEnum):
 class TraceRef:
     """The address of one span: ``trace_id`` is 32 lower-case hex digits, ``span_id`` 16.
 
-    Raises ValueError for any other form (upper case and UUID dashes included).
+    Raises ValueError for any other form (upper case and UUID dashes included), and for nothing but zeros:
+    OpenTelemetry keeps those for what is no span, and a score of them would be lost on every server.
     """
 
     trace_id: str
@@ -85,9 +90,19 @@ class TraceRef:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.trace_id, str) and _TRACE_ID.fullmatch(self.trace_id)):
-            raise ValueError(f"trace_id must be 32 lower-case hex digits, got {self.trace_id!r}")
+            raise ValueError(f"trace_id must be 32 lower-case hex digits, not all 0; got {self.trace_id!r}")
         if not (isinstance(self.span_id, str) and _SPAN_ID.fullmatch(self.span_id)):
-            raise ValueError(f"span_id must be 16 lower-case hex digits, got {self.span_id!r}")
+            raise ValueError(f"span_id must be 16 lower-case hex digits, not all 0; got {self.span_id!r}")
+
+
+def _nowhere() -> TraceRef:
+    ref = object.__new__(TraceRef)
+    object.__setattr__(ref, "trace_id", "0" * 32)
+    object.__setattr__(ref, "span_id", "0" * 16)
+    return ref
+
+
+NOWHERE = _nowhere()  # the address of a call that was not traced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +113,8 @@ class AgentCall:
     recorded text was cut. ``text_source`` names where the text was found, for ``explain``.
     """
 
-    trace_id: str = "0" * 32
-    span_id: str = "0" * 16
+    trace_id: str = NOWHERE.trace_id
+    span_id: str = NOWHERE.span_id
     name: str = ""
     input: str | None = None
     output: str | None = None
@@ -118,13 +133,15 @@ class AgentCall:
 
     @property
     def ref(self) -> TraceRef:
-        """The address of the call's span."""
+        """The address of the call's span; ``NOWHERE`` for a call that was not traced."""
+        if self.trace_id == NOWHERE.trace_id:
+            return NOWHERE
         return TraceRef(self.trace_id, self.span_id)
 
     @property
     def has_text(self) -> bool:
         """Whether there is anything to judge."""
-        return bool(self.output and self.output.strip())
+        return not is_blank(self.output)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +199,13 @@ class Score:
     def at(self, target: TraceRef) -> "Score":
         """The same score, addressed to ``target``."""
         return replace(self, target=target)
+
+
+def is_blank(text: str | None) -> bool:
+    """Whether nobody would see anything of ``text``: white space, zero-width and control characters only."""
+    return text is None or all(
+        character in _EMPTY or unicodedata.category(character) in _UNSEEN for character in text
+    )
 
 
 def checked_value(name: str, value: Any, data_type: DataType = "NUMERIC") -> float | str:

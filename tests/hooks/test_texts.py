@@ -84,7 +84,7 @@ def test_a_long_stream_is_judged_whole(start: Start) -> None:
     assert seen.outputs == ["word " * 80]
 
 
-@pytest.mark.parametrize("output", ["", "  \n", None])
+@pytest.mark.parametrize("output", ["", "  \n", None, "\u200b", " \ufeff\u2060\n"])
 def test_where_nothing_was_said_nobody_is_asked(start: Start, stored: Store, output: str | None) -> None:
     """vibrantlabsai/ragas#1383: skipped, which is counted apart and never a score."""
     from tracehooks.scorers import ToxicityScorer

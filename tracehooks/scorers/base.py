@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 from tracehooks.calls.text import agent_words, user_words
 from tracehooks.errors import ConfigurationError, RunningLoopError
 from tracehooks.protocols import Answer, Judge
-from tracehooks.records import AgentCall, Direction, Reason, Score, TraceRef
+from tracehooks.records import NOWHERE, AgentCall, Direction, Reason, Score
 
 logger = logging.getLogger("tracehooks")
 
-NOWHERE = "0" * 32  # the trace id of a call that was not traced
 T = TypeVar("T")
 
 
@@ -40,7 +39,7 @@ class JudgedScorer:
 
     async def score(self, call: AgentCall) -> Score:
         """Score ``call``. Never raises: a failure of ours is a Score that is unscored as ``scorer_error``."""
-        target = None if call.trace_id == NOWHERE else TraceRef(call.trace_id, call.span_id)
+        target = None if call.ref == NOWHERE else call.ref
         try:
             score = await self._scored(call)
         except Exception as error:

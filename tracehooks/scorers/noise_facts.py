@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tracehooks.facts import Facts, Findings
-from tracehooks.records import AgentCall, Direction, Reason, Score, TraceRef
-from tracehooks.scorers.base import NOWHERE, run_blocking, said_by_agent, shortened
+from tracehooks.records import NOWHERE, AgentCall, Direction, Reason, Score
+from tracehooks.scorers.base import run_blocking, said_by_agent, shortened
 from tracehooks.scorers.noise_scoring import VULNERABLE_BELOW, noise_band, noise_grade
 
 logger = logging.getLogger("tracehooks")
@@ -58,7 +58,7 @@ class NoiseFactsScorer:
             logger.error("%s failed on trace %s: %s", self.name, call.trace_id, error)
             comment = f"Not scored (scorer_error): {type(error).__name__}: {error}"
             score = Score.unscored(self.name, Reason.SCORER_ERROR, comment)
-        return score if call.trace_id == NOWHERE else score.at(TraceRef(call.trace_id, call.span_id))
+        return score if call.ref == NOWHERE else score.at(call.ref)
 
     def _scored(self, call: AgentCall) -> Score:
         facts = Facts.read(call.metadata.get("facts"))

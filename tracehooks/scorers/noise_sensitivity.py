@@ -7,7 +7,7 @@ from typing import Any
 from tracehooks.errors import ConfigurationError
 from tracehooks.judges.openai import OpenAIJudge
 from tracehooks.protocols import Answer, Judge, Question
-from tracehooks.records import AgentCall, Direction, Reason, Score
+from tracehooks.records import AgentCall, Direction, Reason, Score, is_blank
 from tracehooks.scorers.base import (
     JudgedScorer,
     options_from,
@@ -107,7 +107,7 @@ class NoiseSensitivityScorer(JudgedScorer):
             comment = "Not scored: the agent said nothing, so there is nothing to compare."
             return Score.skipped(self.name, Reason.NO_TEXT, comment)
         baseline = call.metadata.get("baseline_response")
-        if not isinstance(baseline, str) or not baseline.strip():
+        if not isinstance(baseline, str) or is_blank(baseline):
             comment = "Not scored (no_baseline): there is no answer to the clean question to compare with."
             return Score.unscored(self.name, Reason.NO_BASELINE, comment)
         answer = await self.judge.ask(self._question(call))

@@ -63,7 +63,7 @@ class PrescreenScorer:
     async def score(self, call: AgentCall) -> Score:
         """Score ``call``; a call without text is skipped."""
         text = (call.output or "").strip()
-        if not text:
+        if not call.has_text:
             comment = "Not scored: the agent said nothing, so there is nothing to screen."
             return Score.skipped(self.name, Reason.NO_TEXT, comment)
         passages = windows(text)
