@@ -109,6 +109,7 @@ class Server:
     def _find_out(self, version: str) -> ServerFacts:
         number = parsed(version)
         if number >= FIRST_WITH_LISTS:
+            self._asked(self._client.get("/v3/scores", limit=1))  # are the keys right?
             return ServerFacts(version=version, kind="v4.59", writes="list")
         v2 = self._asked(self._client.get("/v2/scores", limit=1))
         if EVENTS_ONLY.encode() in v2.body:
