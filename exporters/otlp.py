@@ -92,6 +92,7 @@ class OtlpSpanExporter(SpanExporter):
 
     def _send(self, waiting: list[ReadableSpan]) -> list[ReadableSpan]:
         """Send what can be sent; returns the rest."""
+        before = self.largest
         while waiting:
             fitting = [shrunk(span, self.largest // SHARE) for span in waiting]
             count = _first_pack(fitting, self.largest)
@@ -100,6 +101,8 @@ class OtlpSpanExporter(SpanExporter):
                 waiting = waiting[count:]
                 continue
             size = sum(map(size_of, fitting[:count]))
+            if self._status == TOO_LARGE and size <= SMALLEST:
+                self.largest = before  # a span that nobody takes is no reason to cut all later ones
             if self._status != TOO_LARGE or size <= SMALLEST:
                 answer = "no answer" if self._status is None else f"HTTP {self._status}"
                 trouble(f"sending spans to {self._name}", answer)

@@ -7,6 +7,8 @@ import orjson
 from opentelemetry.sdk.trace import Event, ReadableSpan
 
 OVERHEAD = 1_000  # bytes of a span beside its texts, about
+NUMBER = 9  # bytes of one
+LEAST = 50  # bytes: to cut shorter would leave nothing to read
 MESSAGES = (".messages", "system_instructions")  # what is so named is worth nothing when it is cut
 
 
@@ -17,10 +19,18 @@ def size_of(span: ReadableSpan) -> int:
 
 
 def shrunk(span: ReadableSpan, most: int) -> ReadableSpan:
-    """``span`` itself, or with its long texts cut so that it takes about ``most`` bytes."""
+    """``span`` itself, or with its long values cut so that it takes about ``most`` bytes, if that can be."""
     if size_of(span) <= most:
         return span
-    room = max(100, (most - OVERHEAD) // 4)  # an input, an output, an error's message and its stack
+    room = max(LEAST, (most - OVERHEAD) // 4)  # an input, an output, an error's message and its stack
+    small = _with_room(span, room)
+    while size_of(small) > most and room > LEAST:  # there are more than those
+        room = max(LEAST, room // 2)
+        small = _with_room(span, room)
+    return small
+
+
+def _with_room(span: ReadableSpan, room: int) -> ReadableSpan:
     return ReadableSpan(
         name=span.name,
         context=span.context,
@@ -40,21 +50,37 @@ def shrunk(span: ReadableSpan, most: int) -> ReadableSpan:
 
 
 def _length(attributes: Mapping[str, Any]) -> int:
-    return sum(_bytes(value) for value in attributes.values() if isinstance(value, str))
+    return sum(map(_bytes, attributes.values()))
 
 
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
+def _bytes(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "replace"))
+    if isinstance(value, bytes):
+        return len(value)
+    return sum(map(_bytes, value)) if isinstance(value, list | tuple) else NUMBER
 
 
 def _cut(attributes: Mapping[str, Any], room: int) -> dict[str, Any]:
-    kept = {}
+    kept: dict[str, Any] = {}
     for name, value in attributes.items():
-        if not isinstance(value, str) or _bytes(value) <= room:
+        if _bytes(value) <= room:
             kept[name] = value
-        elif not name.endswith(MESSAGES):
+        elif isinstance(value, list | tuple):
+            kept[name] = _first(value, room)
+        elif isinstance(value, str) and not name.endswith(MESSAGES):
             kept[name] = _mark(value, room)
     return kept
+
+
+def _first(values: list[Any] | tuple[Any, ...], room: int) -> tuple[Any, ...]:
+    """As many of ``values`` as there is room for."""
+    size = 0
+    for count, value in enumerate(values):
+        size += _bytes(value)
+        if size > room:
+            return tuple(values[:count])
+    return tuple(values)
 
 
 def _mark(value: str, room: int) -> str:

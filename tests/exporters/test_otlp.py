@@ -120,6 +120,60 @@ def test_what_the_collector_rejects_is_counted(collector: tuple[Collector, str],
     assert counts == {"ended": 5, "exported": 3, "dropped": 2, "pending": 0}
 
 
+def wide(**attributes: Any) -> ReadableSpan:
+    """A finished span of somebody's agent with these attributes."""
+    memory = MemoryExporter()
+    memory.provider().get_tracer("somebody").start_span("wide", attributes=attributes).end()
+    return memory.spans[0]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {f"text.{number}": "y" * 9_000 for number in range(60)},
+        {"list": ["y" * 100] * 5_000},
+        {"numbers": list(range(100_000))},
+    ],
+    ids=["many texts", "a list of texts", "a list of numbers"],
+)
+def test_a_span_that_is_large_in_another_way_is_cut_too(
+    collector: tuple[Collector, str], attributes: dict[str, Any]
+) -> None:
+    """Whatever makes it large, it arrives, and what comes after it is not cut shorter than need be."""
+    endpoint, url = collector
+    endpoint.largest = 100_000
+    exporter = OtlpSpanExporter(endpoint=f"{url}/v1/traces")
+    assert exporter.export([wide(**attributes)]) is SpanExportResult.SUCCESS
+    assert [span.name for span in endpoint.spans] == ["wide"]
+    assert exporter.largest > 20_000
+
+
+def test_a_span_that_nobody_takes_teaches_nothing(collector: tuple[Collector, str]) -> None:
+    """What comes after it is sent whole."""
+    endpoint, url = collector
+    exporter = OtlpSpanExporter(endpoint=f"{url}/v1/traces")
+    endpoint.largest = 10
+    assert exporter.export(spans(100_000)) is SpanExportResult.FAILURE
+    endpoint.largest = None
+    assert exporter.export(spans(100_000)) is SpanExportResult.SUCCESS
+    assert output_of(endpoint.spans[0]) == "y" * 100_000
+
+
+def test_the_address_for_traces_is_used_as_it_is(
+    collector: tuple[Collector, str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and its headers come before those for everything."""
+    endpoint, url = collector
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{closed_port()}")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=of-all")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{url}/tenant/v1/traces")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-key=of-traces")
+    tracehooks.init({"store": f"sqlite:///{tmp_path}/store.db"})
+    agent(1)
+    assert tracehooks.flush(20)
+    assert (len(endpoint.spans), endpoint.headers["x-key"]) == (1, "of-traces")
+
+
 def test_a_mark_keeps_the_length_that_the_text_once_had(collector: tuple[Collector, str]) -> None:
     """What was cut for its attribute already, and is cut again."""
     endpoint, url = collector
