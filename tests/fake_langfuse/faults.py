@@ -12,12 +12,20 @@ from tests.fake_langfuse.wire import Answer, Request
 
 @dataclass
 class Fault:
-    """One fault; see ``FakeLangfuse.fail`` for what each field does."""
+    """One fault: for ``times`` requests (None: all) whose path begins with ``path``, after ``after`` good.
+
+    ``status``: answered with it, and with ``body`` (JSON, or text as it stands) and ``retry_after``.
+    ``hang``: no answer until faults are cleared or the server goes down. ``reset``: the connection breaks.
+    ``written``: the request is carried out first, and only its answer is lost or replaced. ``drip``: seconds
+    between the bytes of the answer. ``partial``: so many events or scores of a batch are refused, the rest
+    taken (207). ``repeat``: the last answer of that path once more (a repeated page). ``then`` is called
+    after the answer is made.
+    """
 
     path: str
-    method: str | None = None
     status: int | None = None
     times: int | None = 1
+    method: str | None = None
     after: int = 0
     retry_after: str | None = None
     body: Any = None
@@ -36,7 +44,9 @@ class Fault:
         """The answer of a fault with a status."""
         headers = (("Retry-After", self.retry_after),) if self.retry_after is not None else ()
         body = {"message": f"fault {self.status}"} if self.body is None else self.body
-        return Answer(self.status or 500, body.encode() if isinstance(body, str) else body, headers)
+        if isinstance(body, str):
+            return Answer(self.status or 500, body.encode(), headers, content_type="")
+        return Answer(self.status or 500, body, headers)
 
 
 class Faults:

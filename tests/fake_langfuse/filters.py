@@ -44,7 +44,7 @@ COLUMNS: dict[str, Callable[[Observation], Any]] = {
     "promptName": lambda one: one.prompt_name,
     "input": lambda one: one.input,
     "output": lambda one: one.output,
-    "metadata": lambda one: one.trace_metadata | one.metadata,
+    "metadata": lambda one: one.flat_metadata,
 }
 _ORDER = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "=": operator.eq}
 _TEXT: dict[str, Callable[[str, str], bool]] = {

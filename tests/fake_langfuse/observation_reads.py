@@ -136,19 +136,11 @@ def _between(start: str, end: str) -> float:
 def _metadata(one: Observation, expand: list[str]) -> dict[str, Any]:
     """Flat, with the trace's metadata, long values cut as the server cuts them."""
     found = {}
-    for name, value in _flat(one.trace_metadata | one.metadata):
+    for name, value in one.flat_metadata.items():
         text = value if isinstance(value, str) else json.dumps(value)
         cut = len(text) > _CUT and name not in expand
         found[name] = decoded(text[:_CUT]) if cut else value
     return found
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, dict) and value:
-            yield from _flat(value, f"{prefix}{name}.")
-        elif value != {}:
-            yield f"{prefix}{name}", value
 
 
 def _groups(request: Request) -> set[str]:

@@ -49,8 +49,21 @@ class Observation:
         return self.start, self.trace_id, self.id
 
     @property
+    def flat_metadata(self) -> dict[str, Any]:
+        """Its metadata and its trace's, in one level: the names of inner objects are joined by dots."""
+        return dict(_flat(self.trace_metadata | self.metadata))
+
+    @property
     def is_root(self) -> bool:
         return self.app_root or not self.parent_id
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        elif value != {}:
+            yield f"{prefix}{name}", value
 
 
 @dataclass(slots=True)

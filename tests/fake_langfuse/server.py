@@ -59,6 +59,7 @@ class FakeLangfuse:
         self.project.propagation_delay = propagation_delay
         self._routes = Routes(self.project, public_key, secret_key)
         self._lock = threading.RLock()
+        self._asked = threading.Condition()  # told after each request
         self._previous: dict[str, Answer] = {}
         self._server: Server | None = None
         self._port = port
@@ -128,9 +129,7 @@ class FakeLangfuse:
         """
         with self._settled():
             rows = self.project.v2 if self.mode.v2_reads else self.project.v1
-            return [
-                as_v2(one, _ALL, list(one.metadata | one.trace_metadata)) for one in rows.newest(None, None)
-            ]
+            return [as_v2(one, _ALL, list(one.flat_metadata)) for one in rows.newest(None, None)]
 
     @property
     def traces(self) -> dict[str, list[dict[str, Any]]]:
@@ -139,6 +138,11 @@ class FakeLangfuse:
         for one in self.observations:
             found.setdefault(one["traceId"], []).append(one)
         return found
+
+    def wait_for(self, condition: Callable[[], bool], timeout: float = 30.0) -> bool:
+        """Waits until ``condition`` holds, looking after each request; False after ``timeout`` seconds."""
+        with self._asked:
+            return self._asked.wait_for(condition, timeout)
 
     def trace(self, trace_id: str) -> Trace | None:
         """The trace of the v1 reads."""
@@ -167,48 +171,16 @@ class FakeLangfuse:
         status: int | None = None,
         times: int | None = 1,
         *,
-        method: str | None = None,
-        after: int = 0,
         retry_after: float | str | None = None,
         as_date: bool = False,
-        body: Any = None,
-        hang: bool = False,
-        reset: bool = False,
-        written: bool = False,
-        drip: float = 0.0,
-        partial: int | None = None,
-        repeat: bool = False,
-        then: Callable[[Request], None] | None = None,
+        **fault: Any,
     ) -> None:
-        """Lets ``times`` requests (None: all, until ``clear``) to ``path_prefix`` go wrong, after ``after``
-        good ones.
+        """Lets ``times`` requests (None: all, until ``clear``) to ``path_prefix`` go wrong.
 
-        ``status``: answered with it (and ``body``), with ``retry_after`` seconds as a number or ``as_date``.
-        ``hang``: no answer until ``clear`` or ``down``. ``reset``: the connection breaks. ``written``: the
-        request is carried out first, and only its answer is lost or replaced. ``drip``: seconds between the
-        bytes of the answer. ``partial``: so many events or scores of a batch are refused, the rest taken
-        (207). ``repeat``: the last answer of that path once more (a repeated page). ``then`` is called after
-        the answer is made: rows may arrive while somebody pages.
+        ``retry_after``: seconds, which the header says as a number or ``as_date``. The rest is in ``Fault``.
         """
         header = faults.retry_after(retry_after, self.clock.told(), date=as_date)
-        self.faults.add(
-            Fault(
-                path_prefix,
-                method,
-                status,
-                times,
-                after,
-                header,
-                body,
-                hang,
-                reset,
-                written,
-                drip,
-                partial,
-                repeat,
-                then,
-            )
-        )
+        self.faults.add(Fault(path_prefix, status, times, retry_after=header, **fault))
 
     def arriving(
         self,
@@ -269,7 +241,9 @@ class FakeLangfuse:
         if fault and (fault.reset or fault.hang):
             answer = None
         request.status = answer.status if answer else None
-        self.requests.append(_short(request))
+        with self._asked:
+            self.requests.append(_short(request))
+            self._asked.notify_all()
         return answer
 
     def _carried_out(self, request: Request, fault: Fault | None) -> Answer:

@@ -87,8 +87,7 @@ def test_a_request_can_hang_until_it_is_let_go(server: FakeLangfuse, client: htt
 
     waiting = threading.Thread(target=ask)
     waiting.start()
-    while not server.requests:
-        waiting.join(0.01)
+    assert server.wait_for(lambda: len(server.requests) == 1)
     assert waiting.is_alive()
     server.clear()
     waiting.join(30)
