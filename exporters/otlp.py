@@ -1,10 +1,8 @@
 """Spans over OTLP to a collector that may refuse large requests: what is too large is cut, never dropped."""
 
 import contextlib
-import logging
 import os
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
 from typing import Any
 
 import requests
@@ -14,6 +12,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from tracehooks.exporters.otlp_cutting import shrunk, size_of
+from tracehooks.exporters.otlp_quiet import quiet
 from tracehooks.tracing.trouble import trouble
 
 TOO_LARGE = 413
@@ -23,8 +22,6 @@ SHARE = 2  # no span may take more than half a request
 REMEMBERED = 10_000  # spans that arrived while others of their batch did not
 PROTOBUF = "application/x-protobuf"
 GENERAL_HEADERS = ("accept", "accept-encoding", "connection", "user-agent", "content-")  # or what begins so
-
-_sending: ContextVar[bool] = ContextVar("tracehooks-otlp-sending", default=False)
 
 
 class OtlpSpanExporter(SpanExporter):
@@ -61,11 +58,8 @@ class OtlpSpanExporter(SpanExporter):
         if self._pid != os.getpid():
             self._open()
         waiting = [span for span in spans if _key(span) not in self._arrived]
-        token = _sending.set(True)
-        try:
+        with quiet(OTLPSpanExporter):
             waiting = self._send(waiting)
-        finally:
-            _sending.reset(token)
         if waiting:
             self._remember(spans, waiting)
             return SpanExportResult.FAILURE
@@ -128,16 +122,6 @@ class OtlpSpanExporter(SpanExporter):
             del request.headers[name]
         request.headers.update(self._headers or {})
         return request
-
-
-class _OurAffair(logging.Filter):
-    """OpenTelemetry's exporter tells of each failure; of ours one warning is told, and the rest counted."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not _sending.get()
-
-
-logging.getLogger(OTLPSpanExporter.__module__).addFilter(_OurAffair())
 
 
 def _key(span: ReadableSpan) -> tuple[int, int]:

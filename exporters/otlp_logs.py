@@ -15,6 +15,8 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
+from tracehooks.exporters.otlp_quiet import quiet
+
 MINUTE = 60_000  # milliseconds
 
 
@@ -48,7 +50,8 @@ class OtlpOutlet:
     def send(self) -> bool:
         """Send what was emitted; False when it did not arrive."""
         records, self._collected.records = self._collected.records, []
-        return not records or self._exporter.export(records) is LogRecordExportResult.SUCCESS
+        with quiet(OTLPLogExporter):
+            return not records or self._exporter.export(records) is LogRecordExportResult.SUCCESS
 
 
 def own_meters(resource: Mapping[str, str]) -> Any:

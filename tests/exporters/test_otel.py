@@ -156,7 +156,9 @@ def test_with_neither_provider_nor_endpoint_it_is_a_mistake(monkeypatch: pytest.
         OtelSink()
 
 
-def test_an_otlp_endpoint_gets_events_and_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_otlp_endpoint_gets_events_and_metrics(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Without any provider of the application's; what it refuses is not accepted, and sent again."""
     with collecting() as (collector, url):
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
@@ -164,6 +166,7 @@ def test_an_otlp_endpoint_gets_events_and_metrics(monkeypatch: pytest.MonkeyPatc
         collector.status = 400
         (receipt,) = sink.deliver([delivery(1, Score.scored("toxicity", 0.5))])
         assert (receipt.accepted, receipt.retry) == (False, True)
+        assert caplog.text == ""  # whoever delivers tells of it
         collector.status = 200
         (receipt,) = sink.deliver([delivery(1, Score.scored("toxicity", 0.5))])
         assert receipt.accepted
