@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tracehooks.errors import ConfigurationError
 from tracehooks.judges.untraced import untraced
 from tracehooks.protocols import Delivery, Receipt, ScoreSink
+from tracehooks.scoring.coordinator import is_dead
 
 if TYPE_CHECKING:
     from tracehooks.settings import Settings
@@ -71,6 +72,7 @@ class Deliverer:
         What was accepted, and is due to be looked for, is looked for too, once.
         """
         end = None if timeout is None else time.monotonic() + timeout
+        self._take_over()
         emptied = [self._empty(name, sink, end) for name, sink in self._sinks.items()]
         for name, sink in self._sinks.items():
             self._look(name, sink, end)
@@ -83,6 +85,13 @@ class Deliverer:
             if not all(self._look(name, sink, end) for name, sink in self._sinks.items()):
                 return False
         return self._wait() is None
+
+    def _take_over(self) -> None:
+        """Take what a sender held that is no more, without waiting for its lease to end."""
+        for owner in self._store.outbox.owners():
+            if is_dead(owner):
+                count = self._store.outbox.release_owner(owner)
+                logger.info("took over %d deliveries of %s, which is gone", count, owner)
 
     def _wait_for_accepted(self, end: float) -> bool:
         """Wait until something is due to be looked for; False when nothing is, or not in time."""

@@ -143,6 +143,22 @@ class Outbox:
 
         self._database.write(Area.WORK, work)
 
+    def owners(self) -> list[str]:
+        """Who holds deliveries now."""
+        query = select(OUTBOX.c.owner).where(OUTBOX.c.owner.is_not(None)).distinct()
+        return list(self._database.read(lambda connection: connection.execute(query).scalars().all()))
+
+    def release_owner(self, owner: str) -> int:
+        """Make due what ``owner`` holds, who is no more; returns how many those were."""
+        now = to_micros(self._clock())
+        statement = (
+            update(OUTBOX)
+            .where(OUTBOX.c.owner == owner)
+            .values(owner=None, next_attempt=now, updated_at=now)
+            .returning(OUTBOX.c.score_id)
+        )
+        return self._database.write(Area.WORK, lambda connection: len(connection.execute(statement).all()))
+
     def revive(self, sink: str) -> int:
         """Make the dead deliveries of ``sink`` pending again, due now; returns how many those were."""
         now = to_micros(self._clock())
