@@ -3,7 +3,7 @@
 import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ class Assessment:
     """The figures of a window: all its calls that have a score of this name, whenever they were scored.
 
     ``missing`` = unscored + not attempted. ``mean`` is over the scored calls. ``worst`` are the toxic ones
-    with the highest values first.
+    with the highest values first. ``agents`` has the same figures for each agent by its own calls.
     """
 
     score_name: str
@@ -36,6 +36,7 @@ class Assessment:
     output_tokens: int = 0
     judge_models: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
+    agents: Mapping[str, "Assessment"] = field(default_factory=dict)
 
     @property
     def missing(self) -> int:
@@ -98,6 +99,7 @@ class _Sums:
     tokens: Counter[str] = field(default_factory=Counter)
     models: set[str] = field(default_factory=set)
     versions: set[str] = field(default_factory=set)
+    agents: dict[str, "_Sums"] = field(default_factory=dict)
 
 
 def assess(store: Store, run: RunRecord, probabilities: Mapping[tuple[str, str], float]) -> Assessment:
@@ -109,6 +111,13 @@ def assess(store: Store, run: RunRecord, probabilities: Mapping[tuple[str, str],
     sums = _Sums()
     for score in _scores(store, run):
         _add(sums, score, threshold, probabilities)
+        if score.call_name:
+            _add(sums.agents.setdefault(score.call_name, _Sums()), score, threshold, probabilities)
+    agents = {agent: _assessment(name, threshold, of_agent, 0) for agent, of_agent in sums.agents.items()}
+    return replace(_assessment(name, threshold, sums, store.items.remaining(run.id)), agents=agents)
+
+
+def _assessment(name: str, threshold: float, sums: _Sums, left: int) -> Assessment:
     return Assessment(
         score_name=name,
         threshold=threshold,
@@ -117,7 +126,7 @@ def assess(store: Store, run: RunRecord, probabilities: Mapping[tuple[str, str],
         mean=sum(sums.values) / len(sums.values) if sums.values else None,
         unscored=sums.unscored,
         skipped=sums.skipped,
-        not_attempted=store.items.remaining(run.id),
+        not_attempted=left,
         worst=tuple(heapq.nlargest(WORST, sums.worst, key=unrounded)),
         input_tokens=sums.tokens["input_tokens"],
         output_tokens=sums.tokens["output_tokens"],

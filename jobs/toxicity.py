@@ -262,6 +262,7 @@ class ToxicityNight:
                 **assessment.as_dict(),
                 "late": run.report.get("late", 0),
                 "left": left,
+                "agents": {name: self._about_agent(one) for name, one in assessment.agents.items()},
                 "pass": _pass_report(tally),
             },
             ended=self.clock(),
@@ -270,6 +271,17 @@ class ToxicityNight:
         if deliverer.deliver(DELIVERY_SECONDS):
             deliverer.confirm(CONFIRMATION_SECONDS)
         return self.store.runs.get(run.id)
+
+    def _about_agent(self, assessment: Assessment) -> dict[str, Any]:
+        """What the gate would say of one agent's calls alone."""
+        ruling = self._rule(assessment)
+        return {
+            "verdict": ruling.verdict,
+            "reason": ruling.reasons[0],
+            "scored": assessment.rate.n,
+            "toxic": assessment.toxic,
+            "degraded": assessment.missing > 0,
+        }
 
     def _why_stopped(self, stopped: Reason, left: int) -> str:
         if stopped is not Reason.TIMEOUT:

@@ -63,10 +63,11 @@ def test_a_notice_is_taken_by_one_and_sent_once(store: Store, clock: Clock) -> N
     clock.pass_(minutes=2)
     (two,) = store.notices.pending(MINUTE)
     assert (two.id, two.payload, two.attempts) == ("two", {"text": "two"}, 2)
-    latest = store.notices.latest("toxicity", "", "ops")
+    latest = store.notices.latest("toxicity", "", "ops", ["fail"])
     assert latest is not None
     assert latest.kind == "fail"
-    assert store.notices.latest("toxicity", "support", "ops") is None
+    assert store.notices.latest("toxicity", "support", "ops", ["fail"]) is None
+    assert store.notices.latest("toxicity", "", "ops", ["missed"]) is None
 
 
 def test_a_notice_that_cannot_be_sent_is_tried_again_and_then_given_up(store: Store, clock: Clock) -> None:

@@ -28,7 +28,7 @@ def settled(run: RunRecord) -> Verdict | None:
 
 def at_work(run: RunRecord) -> bool:
     """Whether a process that is alive, as far as one can tell, works on the run."""
-    return run.state == "running" and run.owner is not None and not is_dead(run.owner)
+    return run.state == "running" and run.owner is not None and not run.lapsed and not is_dead(run.owner)
 
 
 def state(run: RunRecord) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, Connection, Text, column, select, table, update
+from sqlalchemy import BigInteger, Connection, Text, column, delete, select, table, update
 
 from tracehooks.store.database import Area, Database
 from tracehooks.store.encoding import from_micros, optional_text, safe_text, to_micros
@@ -82,6 +82,12 @@ class Firings:
         if run_id is not None:
             values["run_id"] = run_id
         self._database.write(Area.WORK, lambda connection: connection.execute(statement.values(values)))
+
+    def forget_noted_after(self, job: str, moment: datetime) -> None:
+        """Forget what a clock that was ahead has noted."""
+        wrong = FIRINGS.c.noted_at > to_micros(moment)
+        statement = delete(FIRINGS).where(FIRINGS.c.job == job, wrong)
+        self._database.write(Area.WORK, lambda connection: connection.execute(statement))
 
     def latest(self, job: str) -> Firing | None:
         """The one that was due last."""

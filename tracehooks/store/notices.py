@@ -95,11 +95,12 @@ class Notices:
         statement = update(NOTICES).where(NOTICES.c.id == notice.id).values(values)
         self._database.write(Area.WORK, lambda connection: connection.execute(statement))
 
-    def latest(self, job: str, agent: str, channel: str) -> Notice | None:
-        """The last one about the job, or the agent, that the channel was given."""
+    def latest(self, job: str, agent: str, channel: str, kinds: Sequence[str]) -> Notice | None:
+        """The last one of these kinds about the job, or the agent, that the channel was given."""
         query = (
             select(NOTICES)
             .where(NOTICES.c.job == job, NOTICES.c.agent == agent, NOTICES.c.channel == channel)
+            .where(NOTICES.c.kind.in_(kinds))
             .order_by(NOTICES.c.created.desc(), NOTICES.c.id.desc())
             .limit(1)
         )

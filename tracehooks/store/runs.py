@@ -166,6 +166,12 @@ class Runs:
             raise ConfigurationError(f"{run_id!r} is the beginning of several runs' ids; give more of it")
         return self._run(rows[0])
 
+    def of_window(self, job: str, window_start: datetime, window_end: datetime) -> RunRecord | None:
+        """The run of ``job`` over the window, if there is one."""
+        query = select(RUNS).where(RUNS.c.id == run_id(job, to_micros(window_start), to_micros(window_end)))
+        row = self._database.read(lambda connection: connection.execute(query).one_or_none())
+        return None if row is None else self._run(row)
+
     def latest(self, job: str | None = None, state: RunState | None = None) -> RunRecord | None:
         """The run that started last, of this job and in this state where given."""
         return next(iter(self._newest(job, state, limit=1)), None)
