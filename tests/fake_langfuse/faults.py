@@ -97,7 +97,9 @@ def partly(handle: Callable[[Request], Answer], request: Request, refused: int) 
     pass.
     """
     body = json.loads(request.body)
-    batch = body["batch"] if isinstance(body, dict) else body
+    batch = body.get("batch") if isinstance(body, dict) else body
+    if batch is None:
+        return handle(request)
     out, batch[:refused] = batch[:refused], []
     answer = handle(replace(request, body=json.dumps(body).encode()))
     if isinstance(body, dict):
