@@ -23,8 +23,8 @@ class Effort:
 
 
 FULL = Effort(
-    processes=4,
-    rounds=10,
+    processes=3,
+    rounds=8,
     turn_seconds=0.02,
     imports=25,
     judged=400,
