@@ -14,6 +14,7 @@ PLAN = {
     "agent": "support",
     "agent_version": "1",
     "datasets": {"help-desk": "aaaa"},
+    "cases": {"help-desk": {"q0": "c"}},
     "score_name": "noise_facts",
     "scorer_version": "v1",
     "judge_model": None,

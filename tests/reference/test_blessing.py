@@ -16,7 +16,7 @@ KEY = {"project": "shop", "agent": "support", "score_name": "noise_facts"}
 
 def blessed(runs: Runs, *chosen: RunRecord, day: int = 9, **more: Any) -> Reference:
     blessing = Blessing(project="shop", by="ada", at=START + timedelta(days=day), **more)
-    return bless(runs.store, chosen, blessing, runs.rows_of, cases={"help-desk": {"q0": "c"}, "other": {}})
+    return bless(runs.store, chosen, blessing, runs.rows_of)
 
 
 def test_runs_that_add_up_to_nine_repeats_become_the_reference(runs: Runs) -> None:

@@ -5,7 +5,7 @@ run under the same conditions (agent version included) since the blessing before
 with a reason in words, which stays with the reference, and which `reference show` and the gate repeat.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -47,13 +47,12 @@ def bless(
     rows_of: RowsOf,
     *,
     agent: str | None = None,
-    cases: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Reference:
     """Pool ``chosen``, or without any all comparable runs of ``agent`` since the last blessing; and store it.
 
-    ``cases`` are the hashes of the datasets' cases, where they are known. Raises ConfigurationError, and
-    stores nothing, when there is no run, runs cannot be compared with each other, some of the comparable
-    ones are missing without a reason, repeats are few, or too few rows have a score.
+    Raises ConfigurationError, and stores nothing, when there is no run, runs cannot be compared with each
+    other, some of the comparable ones are missing without a reason, repeats are few, or too few rows have a
+    score.
     """
     pool = list(dict.fromkeys(run.id for run in chosen))
     runs = {run.id: run for run in chosen}
@@ -80,7 +79,7 @@ def bless(
             candidates=tuple(known),
             blessed_at=blessing.at,
             blessed_by=blessing.by,
-            cases={name: hashes for name, hashes in (cases or {}).items() if name in conditions.datasets},
+            cases=latest.plan.get("cases") or {},
             left_out_because=blessing.left_out_because if len(pool) < len(known) else None,
         ),
     )

@@ -16,6 +16,7 @@ from tracehooks.reports.gate_words import (
 from tracehooks.reports.markdown import SIGNS, escaped, quoted
 
 SHOWN = 10
+TEXT_LENGTH = 300
 
 
 def gate_markdown(report: GateReport) -> str:
@@ -73,6 +74,7 @@ def table(
     yield f"|{'---|' * len(headings)}"
     for row in rows:
         cells = [
-            quoted(cell) if code is not None and n >= code else escaped(cell) for n, cell in enumerate(row)
+            quoted(cell, TEXT_LENGTH) if code is not None and n >= code else escaped(cell)
+            for n, cell in enumerate(row)
         ]
         yield f"| {' | '.join(cells)} |"

@@ -15,17 +15,21 @@ def type_cells(one: TypeRuling) -> tuple[str, ...]:
     """One line of the table of noise types."""
     compared = one.comparison
     known = compared is not None and compared.drop is not None
-    bounds = f"{number(compared.low)} to {number(compared.high)}" if compared and known else "–"
+    bounds = f"{_loss(compared.low)} to {_loss(compared.high)}" if compared and known else "–"
     return (
         one.noise_type,
         one.verdict.value,
         number(one.rows.mean),
         f"{one.rows.scored} of {one.rows.wanted}",
         number(one.reference.mean) if one.reference else "–",
-        number(compared.drop) if compared and known else "–",
+        _loss(compared.drop) if compared and known else "–",
         bounds,
         _p(compared.adjusted) if compared and known else "–",
     )
+
+
+def _loss(value: float | None) -> str:
+    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
 
 
 def _p(value: float) -> str:
