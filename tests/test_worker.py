@@ -40,6 +40,50 @@ def test_no_thread_before_the_first_item() -> None:
     assert threading.active_count() == before
 
 
+def test_items_that_are_too_large_together_are_refused_and_counted() -> None:
+    """However few they are, those that are being handled included; a large one alone always has room."""
+    gate, begun = threading.Event(), threading.Event()
+    handled: list[int] = []
+
+    def slow(batch: list[int]) -> None:
+        begun.set()
+        gate.wait(10)
+        handled.extend(batch)
+
+    worker = BackgroundWorker[int]("t", slow, max_queue=32, max_batch=1, max_size=100, interval=0.01)
+    assert worker.put(0, 1000)
+    assert begun.wait(10)
+    assert not worker.put(1, 1)
+    gate.set()
+    assert worker.flush(5)
+    gate.clear()
+    assert [worker.put(n, 40) for n in range(2, 6)] == [True, True, False, False]
+    assert worker.put(6, 0)
+    gate.set()
+    assert worker.flush(5)
+    assert worker.put(7, 100)
+    assert worker.flush(5)
+    assert handled == [0, 2, 3, 6, 7]
+    assert worker.dropped == 3
+    worker.close()
+
+
+def test_a_handler_that_exits_ends_nothing() -> None:
+    """SystemExit in the background is one failure like another: what comes next is handled."""
+    seen: list[int] = []
+
+    def exits(batch: list[int]) -> None:
+        seen.extend(batch)
+        raise SystemExit
+
+    worker = BackgroundWorker[int]("t", exits, max_batch=1, interval=0.01)
+    for n in range(3):
+        worker.put(n)
+        assert worker.flush(5)
+    assert seen == [0, 1, 2]
+    worker.close()
+
+
 def test_a_full_queue_refuses_and_counts() -> None:
     """Nothing is lost without being counted under load: langfuse/langfuse#1499."""
     gate = threading.Event()

@@ -18,13 +18,17 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 logger = logging.getLogger("tracehooks")
 
+MAX_SIZE = 64_000_000  # about bytes, where items are texts
+
 
 class BackgroundWorker(Generic[T]):
     """Hands items in batches to ``handle`` on a background thread.
 
     ``handle`` gets between 1 and ``max_batch`` items in the order they were put; what it raises is logged
     once and its batch counts as handled, so a handler keeps its own account of what it lost. The queue holds
-    at most ``max_queue`` items. A batch waits at most ``interval`` seconds.
+    at most ``max_queue`` items. Those that are not handled yet have at most ``max_size`` together, in
+    whatever unit :meth:`put` is told; one that alone is larger is taken when there is nothing else. A batch
+    waits at most ``interval`` seconds.
     """
 
     def __init__(
@@ -34,6 +38,7 @@ class BackgroundWorker(Generic[T]):
         *,
         max_queue: int = 2048,
         max_batch: int = 512,
+        max_size: int = MAX_SIZE,
         interval: float = 1.0,
     ) -> None:
         if not 0 < max_batch <= max_queue or interval <= 0:
@@ -42,6 +47,7 @@ class BackgroundWorker(Generic[T]):
         self._handle = handle
         self._max_queue = max_queue
         self._max_batch = max_batch
+        self._max_size = max_size
         self._interval = interval
         self._closed = False
         self._warned = False
@@ -51,7 +57,9 @@ class BackgroundWorker(Generic[T]):
     def _reset(self) -> None:
         # Reentrant on purpose: the garbage collector may end a span, and so put, while this thread holds it.
         self._changed = threading.Condition(threading.RLock())
-        self._queue: deque[T] = deque()
+        self._queue: deque[tuple[T, int]] = deque()  # each item with its size
+        self._size = 0  # of all in the queue, and of those that are being handled
+        self._in_hand = 0  # of the latter
         self._thread: threading.Thread | None = None
         self._accepted = 0
         self._handled = 0
@@ -69,13 +77,15 @@ class BackgroundWorker(Generic[T]):
         """Items refused: the queue was full or the worker closed, or closed before they were handled."""
         return self._dropped
 
-    def put(self, item: T) -> bool:
+    def put(self, item: T, size: int = 0) -> bool:
         """Queue ``item``; False when it was refused. Never blocks for longer than the lock is held."""
         with self._changed:
-            if self._closed or len(self._queue) >= self._max_queue:
+            too_large = self._size + size > self._max_size and self._size > 0
+            if self._closed or too_large or len(self._queue) >= self._max_queue:
                 self._dropped += 1
                 return False
-            self._queue.append(item)
+            self._size += size
+            self._queue.append((item, size))
             self._accepted += 1
             if self._thread is None:
                 self._start()
@@ -112,6 +122,7 @@ class BackgroundWorker(Generic[T]):
         with self._changed:
             self._dropped += len(self._queue)
             self._handled += len(self._queue)
+            self._size -= sum(size for _, size in self._queue)
             self._queue.clear()
             self._changed.notify_all()
         return done
@@ -154,18 +165,22 @@ class BackgroundWorker(Generic[T]):
 
     def _take(self) -> list[T]:
         with self._changed:
-            return [self._queue.popleft() for _ in range(min(len(self._queue), self._max_batch))]
+            taken = [self._queue.popleft() for _ in range(min(len(self._queue), self._max_batch))]
+            self._in_hand = sum(size for _, size in taken)
+            return [item for item, _ in taken]
 
     def _work_on(self, batch: list[T]) -> None:
         try:
             self._handle(batch)
-        except Exception:
+        except BaseException:  # were it SystemExit: nobody else would work on what comes
             if not self._warned:
                 self._warned = True
                 logger.warning("tracehooks: the %s worker failed on a batch", self.name, exc_info=True)
         finally:
             with self._changed:
                 self._handled += len(batch)
+                self._size -= self._in_hand
+                self._in_hand = 0
                 self._changed.notify_all()
 
     def _drain_here(self, deadline: float) -> None:

@@ -16,6 +16,7 @@ import pytest
 import tracehooks
 from tests.hooks.counting import ALWAYS, Seen, scores_of, total
 from tracehooks import ScoringHook, traced
+from tracehooks.hooks import lane
 from tracehooks.records import AgentCall, Score, Status
 from tracehooks.store import Store
 
@@ -270,6 +271,29 @@ def test_what_comes_on_top_of_a_full_queue_is_dropped_and_counted(start: Start, 
     assert by_scorer["quick"]["scored"] == 1500
     counts = tracehooks.stats()
     assert counts["triggered"] == total(counts) == 3000
+
+
+def test_large_texts_that_wait_for_a_scorer_are_bounded(
+    start: Start, stuck: Released, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand full texts would be gigabytes: what is too large together is dropped and counted."""
+    monkeypatch.setattr(lane, "MOST_TEXT", 1_000_000)
+    start()
+
+    @traced(hooks=[ScoringHook(stuck.hang, timeout=30)])
+    def agent(n: int) -> str:
+        return "x" * 200_000
+
+    for n in range(20):
+        agent(n)
+    stuck.event.set()
+    assert tracehooks.flush(20)
+    agent(20)
+    assert tracehooks.flush(20)
+    counts = tracehooks.stats()
+    assert counts["triggered"] == total(counts) == 21
+    assert counts["dropped_scores"] == {"queue_full": 21 - counts["scored"]}
+    assert 2 <= counts["scored"] < 10
 
 
 def _catch_up(name: str) -> None:

@@ -98,6 +98,25 @@ def test_under_load_what_is_dropped_is_counted() -> None:
     assert counts["dropped"] > 0
 
 
+def test_large_texts_that_wait_are_bounded_and_what_is_dropped_is_counted() -> None:
+    """A queue of 2048 would hold gigabytes of them: here at most some 64 MB wait, or whatever is told."""
+    gate = threading.Event()
+    exporter = Exporter(lambda spans: not gate.wait(30))
+    pipeline = through(exporter, max_batch=1, interval=0.01)
+    pipeline.worker._max_size = 3_000_000
+    for _ in range(50):
+        agent("x" * 100_000)
+        adds_up(pipeline)
+    agent("y")
+    assert pipeline.stats()["pending"] < 12
+    gate.set()
+    pipeline.flush(5)
+    counts = adds_up(pipeline)
+    assert counts["ended"] == 51
+    assert counts["exported"] == len(exporter.taken) < 12
+    assert counts["dropped"] == 51 - counts["exported"]
+
+
 @pytest.mark.parametrize("raises", [True, False])
 def test_a_passing_failure_loses_nothing(caplog: pytest.LogCaptureFixture, raises: bool) -> None:
     """An exporter that fails twice is tried again; one warning, which does not quote anything."""

@@ -6,16 +6,17 @@ from typing import Any
 from tracehooks.calls import agent_call, span_record
 from tracehooks.hooks.hook import ScoringHook
 from tracehooks.records import AgentCall
-from tracehooks.tracing.pipeline import FullText
+from tracehooks.tracing.pipeline import FullText, text_size
 
 
 class Job:
     """``span`` has ended; ``full`` holds its texts where the recorded ones were cut; ``around`` other spans.
 
-    ``settled`` turns True once: whoever turns it counts what became of the call.
+    ``size`` is about the characters of its texts. ``settled`` turns True once: whoever turns it counts what
+    became of the call.
     """
 
-    __slots__ = ("_around", "_call", "_full", "_span", "hook", "settled", "trace_id")
+    __slots__ = ("_around", "_call", "_full", "_span", "hook", "settled", "size", "trace_id")
 
     def __init__(
         self, hook: ScoringHook, span: Any, full: FullText | None = None, around: tuple[Any, ...] = ()
@@ -23,6 +24,7 @@ class Job:
         self.hook = hook
         self.trace_id = f"{span.context.trace_id:032x}"
         self.settled = False
+        self.size = text_size(span.attributes or {}) + (0 if full is None else full.size)
         self._span = span
         self._full = full
         self._around = around

@@ -15,6 +15,7 @@ from tracehooks.scoring.execute import run_scorer, unscored
 from tracehooks.tracing.trouble import trouble
 
 MOST_PENDING = 1000  # of one lane; what comes on top is dropped and counted
+MOST_TEXT = 64_000_000  # characters of all of these together
 MOST_STUCK = 8  # loops, or awaiting scorers, that never came back; then no more are begun
 LENIENCE = 0.5  # seconds that a scorer gets to take note of its timeout
 OVERDUE = 1.5  # seconds after the timeout at which a call is late although its loop is blocked
@@ -50,6 +51,7 @@ class Lane:
         # reentrant: the garbage collector may end a span, and so put, while this thread holds it
         self._lock = threading.RLock()
         self._jobs: dict[Job, None] = {}  # all that are not finished
+        self._text = 0  # their characters
         self._running: dict[Job, float] = {}  # and of these the ones begun: when they are overdue
         self._left_behind: list[Loop] = []
         self._deaf: set[asyncio.Task[Score]] = set()  # scorers that took no note of their timeout
@@ -64,9 +66,11 @@ class Lane:
     def put(self, job: Job) -> None:
         """Have ``job`` scored, or dropped when too many wait. Costs the caller next to nothing."""
         with self._lock:
-            closed, full = self._closed, len(self._jobs) >= MOST_PENDING
+            too_large = self._text + job.size > MOST_TEXT and self._text > 0
+            closed, full = self._closed, too_large or len(self._jobs) >= MOST_PENDING
             if not closed and not full:
                 self._jobs[job] = None
+                self._text += job.size
         if closed or full:
             self._drop(job, "closed" if closed else "queue_full")
         else:
@@ -156,7 +160,9 @@ class Lane:
         with self._lock:
             self._running.pop(job, None)
             known = job in self._jobs
-            self._jobs.pop(job, None)
+            if known:
+                del self._jobs[job]
+                self._text -= job.size
             return known
 
     async def _scored(self, job: Job) -> Score:

@@ -33,6 +33,12 @@ class Result:
     stored: Callable[[], None]
     lost: Callable[[str], None]
 
+    @property
+    def size(self) -> int:
+        """About the characters of its texts, which wait with it."""
+        call = self.record.call
+        return 0 if call is None else len(call.input or "") + len(call.output or "")
+
 
 class Results:
     """Takes results from any thread. The store is opened when the first comes, by each process for itself.
@@ -72,7 +78,7 @@ class Results:
     def put(self, result: Result) -> None:
         """Have ``result`` committed and delivered."""
         self._waiting[result] = None
-        if not self._worker.put(result):
+        if not self._worker.put(result, result.size):
             self._lose([result], "closed" if self._refuses else "commit_queue_full")
 
     @contextmanager

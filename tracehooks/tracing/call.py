@@ -12,7 +12,7 @@ from tracehooks.tracing.capture import MAX_STATUS_CHARS, Capture, Recorded
 from tracehooks.tracing.carried import NOTHING, Carried
 from tracehooks.tracing.context import CARRIED, HERE, SPAN, Here, current_context
 from tracehooks.tracing.fields import usage
-from tracehooks.tracing.pipeline import FullText
+from tracehooks.tracing.pipeline import FullText, text_size
 from tracehooks.tracing.provider import Recording, door
 from tracehooks.tracing.spec import Spec
 from tracehooks.tracing.trouble import trouble
@@ -156,7 +156,7 @@ class Call(Here):
         pipeline = door.pipeline
         try:
             if pipeline is not None and span.context.trace_flags & SAMPLED:  # type: ignore[attr-defined]
-                pipeline.take(span, full, self.spec.hooks)
+                pipeline.take(span, full, self.spec.hooks, size=text_size(attributes))
         except BaseException as error:
             trouble("taking a span in", error)
 

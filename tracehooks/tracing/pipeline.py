@@ -36,6 +36,11 @@ class FullText:
     input: str | None = None
     output: str | None = None
 
+    @property
+    def size(self) -> int:
+        """Its characters."""
+        return len(self.input or "") + len(self.output or "")
+
     def restored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """The span's attributes with the uncut texts in place of the cut ones."""
         whole = {semconv.INPUT: self.input, semconv.OUTPUT: self.output}
@@ -50,6 +55,11 @@ def is_ours(span: Any) -> bool:
     """Whether ``@traced`` made this span."""
     scope = span.instrumentation_scope
     return scope is not None and scope.name == semconv.SCOPE
+
+
+def text_size(attributes: Mapping[str, Any]) -> int:
+    """The characters of all texts among a span's attributes."""
+    return sum(len(value) for value in attributes.values() if type(value) is str)
 
 
 class Pipeline:
@@ -127,16 +137,21 @@ class Pipeline:
     def on_end(self, span: Any) -> None:
         """A span, anybody's, has ended: take it if it belongs here."""
         if self.keep(span):
-            self.take(span)
+            self.take(span, size=text_size(span.attributes or {}))
         else:
             for other in self.others:
                 other(span)
 
-    def take(self, span: Any, full: FullText | None = None, hooks: tuple[Any, ...] = ()) -> None:
-        """Queue a finished span for the exporters and tell the listeners of it."""
+    def take(
+        self, span: Any, full: FullText | None = None, hooks: tuple[Any, ...] = (), *, size: int = 0
+    ) -> None:
+        """Queue a finished span for the exporters and tell the listeners of it.
+
+        ``size``: the characters of its texts, which count for how much may wait.
+        """
         with self.lock:
             self._ended += 1
-        taken = not self.exporting.exporters or self.worker.put(span)
+        taken = not self.exporting.exporters or self.worker.put(span, size)
         if self.tells_all or hooks:
             for listener in self.listeners if taken or not self.refusals else self.refusals:
                 try:
