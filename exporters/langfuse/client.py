@@ -5,6 +5,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -214,4 +215,12 @@ class Client:
         with self._lock:
             if self._http is None or self._pid != os.getpid():
                 self._http, self._pid = httpx.Client(timeout=self._timeout), os.getpid()
+                # closes what its owner forgot to close
+                weakref.finalize(self, _close, self._http, self._pid)
             return self._http
+
+
+def _close(http: "httpx.Client", pid: int) -> None:
+    """Close connections in the process that made them: a forked child must not end its parent's."""
+    if pid == os.getpid():
+        http.close()
