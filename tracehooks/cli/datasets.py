@@ -1,4 +1,4 @@
-"""``tracehooks datasets``: check the dataset files, and make cases of recorded calls."""
+"""``tracehooks datasets``: check dataset files, make cases of recorded calls, go in step with Langfuse."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.dataset_files import FilesArgument, dataset_files, one_file
+from tracehooks.cli.dataset_sync import pull, push
 from tracehooks.cli.explain import normalised, whole_id
 from tracehooks.cli.options import ConfigOption, JsonOption
 from tracehooks.cli.session import read_settings, reading
@@ -179,3 +180,7 @@ def _call(store: Store, trace_id: str, span: str | None) -> AgentCall:
     raise ConfigurationError(
         f"trace {trace_id} holds {count(len(calls), 'call')}; choose with --span: {spans}"
     )
+
+
+app.command(epilog=examples("tracehooks datasets push", "tracehooks datasets push desk.yaml --json"))(push)
+app.command(epilog=examples("tracehooks datasets pull", "tracehooks datasets pull desk --to desk.yaml"))(pull)

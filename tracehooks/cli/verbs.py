@@ -18,6 +18,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Nights": {
         "plan": ("plan", "Say what a run would do and cost; nothing is written."),
         "run": ("run", "Sample traced calls, judge them, end in one verdict."),
+        "schedule": ("schedule", "Run the nights by themselves, when they are due."),
         "resume": ("resume", "Finish a run that was cut short."),
         "status": ("status", "Show the last runs and what waits; exit code for a check."),
         "outbox": ("outbox", "Show what is on its way to the sinks; send it now."),
@@ -25,7 +26,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "report": ("report", "Show a run's report again, also as Markdown or HTML."),
     },
     "Noise": {
-        "datasets": ("datasets", "Check dataset files; make cases of recorded calls."),
+        "datasets": ("datasets", "Check dataset files; make cases of calls; push and pull."),
         "reference": ("reference", "Bless noise runs to compare with; show what moved."),
         "baseline": ("baseline", "Capture the answers to the clean questions; review them."),
         "variants": ("variants", "Make noise for the cases of a dataset."),
