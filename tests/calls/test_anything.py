@@ -77,7 +77,7 @@ SCOPES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(VALUES)
 def test_any_value_is_read_without_an_error(value: Any) -> None:
     """Text or none, always with a valid encoding."""
@@ -86,7 +86,7 @@ def test_any_value_is_read_without_an_error(value: Any) -> None:
         assert words.text is None or words.text.encode()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.dictionaries(NAMES, VALUES | KINDS, max_size=8), SCOPES, VALUES)
 def test_any_span_is_read_without_an_error(attributes: dict[str, Any], scope: str, body: Any) -> None:
     """Instrumentations of any release may put anything anywhere."""
@@ -99,7 +99,7 @@ def test_any_span_is_read_without_an_error(attributes: dict[str, Any], scope: st
         assert call.text_source is None or call.output is not None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(VALUES, st.integers(0, 400))
 def test_any_cut_value_is_read_without_an_error(value: Any, length: int) -> None:
     """A length limit may cut anywhere, also where nothing can be made of it."""
