@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.status import Status
 
 from benchmarks import decorator, imports, judge, night, noise_gate, outbox, report, sampling, store
-from benchmarks.effort import FULL, QUICK, Effort
+from benchmarks.effort import BRIEF, FULL, QUICK, Effort
 from benchmarks.environments import PEERS
 from benchmarks.figures import Table
 
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0 whatever the ratios are: a benchmark informs, it does not gate."""
     options = _parser().parse_args(arguments)
     before = report.machine()
-    effort = QUICK if options.quick else FULL
+    effort = QUICK if options.quick else BRIEF if options.brief else FULL
     console, tables = Console(), []
     with _progress() as tell:
         for table in measure(options.parts or PARTS, effort, options.peers, tell):
@@ -64,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "parts", nargs="*", choices=[[], *PARTS], help=f"of {', '.join(PARTS)}; all by default"
     )
-    parser.add_argument(
+    much = parser.add_mutually_exclusive_group()
+    much.add_argument("--brief", action="store_true", help="fewer rounds: soon done, with wider spreads")
+    much.add_argument(
         "--quick", action="store_true", help="tiny sizes: shows that it works, measures nothing"
     )
     parser.add_argument(

@@ -1,6 +1,6 @@
-"""How much is measured: a real run, or a quick one that shows that everything works."""
+"""How much is measured: a real run, a brief one, or a quick one that shows that everything works."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,9 @@ FULL = Effort(
     listed=100_000,
     night_calls=100_000,
     night_judged=5_000,
+)
+BRIEF = replace(
+    FULL, processes=2, rounds=5, imports=9, judge_rounds=4, spans_rounds=3, delivered=2_000, noise_runs=2_000
 )
 QUICK = Effort(
     processes=1,
