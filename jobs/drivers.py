@@ -6,8 +6,6 @@ from datetime import datetime
 
 from tracehooks.jobs.windows import ResolvedWindow, resolve_window
 from tracehooks.scoring import Window
-from tracehooks.scoring.coordinator import is_dead
-from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.settings import NoiseJob, Settings, ToxicityJob
 from tracehooks.store import RunRecord, Store
 
@@ -56,15 +54,14 @@ def _toxicity(order: Order) -> RunRecord | None:
 def _noise(order: Order) -> RunRecord | None:
     from tracehooks.jobs.noise import NoiseNight
 
-    night = NoiseNight(settings=order.settings, store=order.store, clock=order.clock, owner=order.owner)
-    run = order.store.runs.open("noise", *order.window.window, plan=night._plan())
-    if run.state not in UNDER_WAY:
-        return run
-    mine = order.store.runs.take(run.id, order.owner, LEASE, is_gone=is_dead)
-    if mine is None:
-        return None
-    with Holding(order.store, mine.id, order.owner):
-        return night.resume(mine)
+    night = NoiseNight(
+        settings=order.settings,
+        store=order.store,
+        clock=order.clock,
+        owner=order.owner,
+        halted=order.halted,
+    )
+    return night.attempt(order.window.window.start)
 
 
 def _calls_until(settings: Settings, store: Store, due: datetime) -> ResolvedWindow:

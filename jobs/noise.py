@@ -5,69 +5,45 @@ the same machine as any night's (``tracehooks.scoring``). Each goes on where it 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from tracehooks.errors import ConfigurationError
-from tracehooks.gate import EXIT_CODES
-from tracehooks.jobs.noise_report import baselines, first_errors, ruling_dict
+from tracehooks.jobs.noise_judging import NoiseJudging
+from tracehooks.jobs.noise_outcome import NoiseOutcome, pass_report
+from tracehooks.jobs.noise_preview import NoisePreview
+from tracehooks.jobs.noise_report import first_errors, ruling_dict
 from tracehooks.jobs.noise_setup import Chosen, Selection, chosen_agent, chosen_datasets, prompt_hash
 from tracehooks.noise.rows import ScoreKind
 from tracehooks.noise.ruling import NoiseRuling, rule_on_noise
-from tracehooks.records import AgentCall, Reason, Score, TraceRef, Verdict
 from tracehooks.reference import Reference, differences, reference_for
 from tracehooks.replay.agents import Agent
 from tracehooks.replay.asks import Ask, asks_of
 from tracehooks.replay.driver import driving
 from tracehooks.replay.rows import ReplayAnswer, answers
-from tracehooks.replay.work import HOPELESS, ReplayWork
+from tracehooks.replay.work import ReplayWork
 from tracehooks.scorers.loading import noise_scorer
-from tracehooks.scoring import Coordinator, Deliverer, Tally, load_sinks
-from tracehooks.scoring.coordinator import this_owner
-from tracehooks.scoring.deliver import all_results
+from tracehooks.scoring import Deliverer, Tally, load_sinks
+from tracehooks.scoring.coordinator import is_dead, this_owner
+from tracehooks.scoring.holding import LEASE, Holding
+from tracehooks.scoring.links import with_links
 from tracehooks.settings import Settings
-from tracehooks.store import RunRecord, ScoreRecord, Store, WorkItem
-from tracehooks.store.replays import Replay, ReplayCounts, ReplayKey
+from tracehooks.store import RunRecord, Store
+from tracehooks.store.replays import Replay, ReplayKey
 
 JOB = "noise"
 DELIVERY_SECONDS = 60.0
+CONFIRMATION_SECONDS = 10.0
+UNDER_WAY = ("running", "interrupted")
 
 
 def utc_now() -> datetime:
     """The time, aware, in UTC."""
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisePreview:
-    """What a noise run would do: whom it asks, how often, and how many answers a judge would get to see."""
-
-    agent: str
-    agent_version: str | None
-    datasets: dict[str, str]
-    cases: int
-    variants: int
-    repeats: int
-    by_type: dict[str, int]
-    score_name: str
-    scorer_version: str
-    judge_model: str | None
-    emptiness: str
-    reference: str | None
-    incomparable: tuple[str, ...]
-
-    @property
-    def asks(self) -> int:
-        """Calls of the agent."""
-        return self.variants * self.repeats
-
-    @property
-    def judge_calls(self) -> int:
-        """Requests to a judge, when none has to be repeated; 0 when declared facts decide."""
-        return self.asks if self.judge_model else 0
 
 
 @dataclass(kw_only=True)
@@ -77,7 +53,7 @@ class NoiseNight:
     ``datasets`` are names among those of the settings, or files; ``cases``, ``tags`` and ``types`` leave out
     what is not of them. ``agent`` is an Agent, a name of ``agents`` in the settings, an import path or an
     address. ``scorer`` is the settings' own unless given. ``progress(what, done, total)`` is called as it
-    goes on, ``what`` is ``asking`` or ``judging``.
+    goes on, ``what`` is ``asking`` or ``judging``; ``halted`` is asked whether it is to stop.
 
     ``run.plan`` holds ``agent``, ``agent_version``, ``datasets`` ({name: content hash of what is asked}),
     ``cases`` ({dataset: {case: hash}}), ``filters``, ``score_name``, ``direction``, ``range``,
@@ -98,6 +74,7 @@ class NoiseNight:
     repeats: int | None = None
     agent: Agent | str | None = None
     owner: str = field(default_factory=this_owner)
+    halted: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         if self.repeats is not None and not 1 <= self.repeats <= 100:
@@ -141,23 +118,62 @@ class NoiseNight:
     def run(self) -> RunRecord:
         """Run the night: a fresh pass, whose window is its start."""
         now = self.clock()
-        run = self.store.runs.open(JOB, now, now, plan=self._plan(), owner=self.owner)
-        return self._from_the_start(run)
+        run = self.store.runs.open(JOB, now, now, plan=self._plan())
+        return self._go_on(self._taken(run))
+
+    def attempt(self, moment: datetime) -> RunRecord | None:
+        """Bring the run of ``moment`` to its end, however far it came; None while another works on it.
+
+        One that has come to an end, be it that it failed, stays as it is.
+        """
+        run = self.store.runs.open(JOB, moment, moment, plan=self._plan())
+        if run.state not in UNDER_WAY:
+            return run
+        self._check_unchanged(run)
+        mine = self._take(run)
+        return None if mine is None else self._go_on(mine)
 
     def resume(self, run: RunRecord) -> RunRecord:
-        """Finish a run that was cut short; what was answered and judged stays.
+        """Finish a run that was cut short; what was answered stays, and what has a score.
 
         The night must be of the run's agent, datasets, filters and scorer, as :func:`night_for` makes it:
-        raises ConfigurationError when a dataset, the agent or the scorer has changed since.
+        raises ConfigurationError when one of them has changed since, or another process works on the run.
         """
         self._check_unchanged(run)
-        self.store.runs.update(run.id, state="running", owner=self.owner)
-        if not run.counts:  # cut short while it was planning
-            return self._from_the_start(run)
+        mine = self._taken(run)
         self.store.items.reopen(run.id)
-        return self._work(run)
+        return self._go_on(mine)
 
-    def _from_the_start(self, run: RunRecord) -> RunRecord:
+    def _take(self, run: RunRecord) -> RunRecord | None:
+        return self.store.runs.take(run.id, self.owner, LEASE, is_gone=is_dead)
+
+    def _taken(self, run: RunRecord) -> RunRecord:
+        mine = self._take(run)
+        if mine is None:
+            raise ConfigurationError(f"run {run.id} is being worked on by another process; wait for it")
+        return mine
+
+    def _go_on(self, run: RunRecord) -> RunRecord:
+        """Do what is left of a run that is ours, to its verdict. It says so when it breaks off."""
+        self._deadline = time.time() + self._job.time_limit.total_seconds()
+        try:
+            with Holding(self.store, run.id, self.owner):
+                return self._work(run if run.counts else self._planned(run))
+        except KeyboardInterrupt:
+            self._break_off(run, "interrupted")
+            raise
+        except Exception as error:
+            if self.store.runs.get(run.id).state == "running":  # else it has its verdict, and delivery failed
+                self._break_off(run, "failed", f"error: {type(error).__name__}: {error}")
+            raise
+
+    def _break_off(self, run: RunRecord, state: str, *reasons: str) -> RunRecord:
+        ended = self.clock()
+        return self.store.runs.update(
+            run.id, held_by=self.owner, state=state, ended=ended, verdict=None, reasons=reasons
+        )
+
+    def _planned(self, run: RunRecord) -> RunRecord:
         planned = [
             Replay(
                 run_id=run.id,
@@ -174,7 +190,7 @@ class NoiseNight:
         ]
         self.store.replays.add(planned)
         # a run with counts is fully planned: from here on it can be resumed
-        return self._work(self.store.runs.update(run.id, counts={"planned": len(planned)}))
+        return self.store.runs.update(run.id, held_by=self.owner, counts={"planned": len(planned)})
 
     @cached_property
     def _asks(self) -> dict[ReplayKey, Ask]:
@@ -211,22 +227,23 @@ class NoiseNight:
                 )
 
     def _work(self, run: RunRecord) -> RunRecord:
-        try:
-            if self._asks:
-                self._ask_agent(run)
-            self._keep_unscorable(run)
-            return self._finish(run, self._judge(run))
-        except KeyboardInterrupt:
-            self.store.runs.update(run.id, state="interrupted", ended=self.clock())
-            raise
-        except Exception as error:
-            reason = f"error: {type(error).__name__}: {error}"
-            self.store.runs.update(run.id, state="failed", ended=self.clock(), reasons=(reason,))
-            raise
+        if self.store.replays.counts(run.id).not_attempted:
+            self._ask_agent(run)
+        judging = NoiseJudging(
+            settings=self.settings,
+            store=self.store,
+            scorer=self.scorer,
+            sinks=self._sinks,
+            asks=self._asks,
+            owner=self.owner,
+            deadline=self._deadline,
+            halted=self.halted,
+            progress=lambda done, total: self.progress("judging", done, total),
+        )
+        tally = judging.judge(run)
+        return self._break_off(run, "interrupted") if tally.halted else self._finish(run, tally)
 
     def _ask_agent(self, run: RunRecord) -> None:
-        if not self.store.replays.counts(run.id).not_attempted:
-            return
         with driving(self.settings, self._agent) as driver:
             work = ReplayWork(
                 store=self.store,
@@ -234,95 +251,51 @@ class NoiseNight:
                 asks=self._asks,
                 concurrency=self._job.concurrency,
                 owner=self.owner,
+                deadline=self._deadline,
+                halted=self.halted,
                 progress=lambda done, total: self.progress("asking", done, total),
             )
             asyncio.run(work.work(run.id))
 
-    def _keep_unscorable(self, run: RunRecord) -> None:
-        """Put onto the traces of replays that no judge need see why they have no score."""
-        found = [one for one in answers(self.store, run) if _says_nothing_yet(one)]
-        records = [self._unscorable(run, one.replay) for one in found]
-        self.store.scores.commit(
-            records,
-            project=self.settings.project,
-            sinks=tuple(self._sinks),
-            all_results=all_results(self._sinks),
-        )
-
-    def _unscorable(self, run: RunRecord, replay: Replay) -> ScoreRecord:
-        assert replay.reason is not None
-        make = Score.skipped if replay.reason is Reason.NOT_APPLICABLE else Score.unscored
-        comment = f"Not scored: {replay.detail}"
-        score = make(self.scorer.name, replay.reason, comment, metadata=self._labels(replay.key))
-        return ScoreRecord(
-            score=score.at(TraceRef(replay.trace_id or "", replay.span_id or "")),
-            run_id=run.id,
-            scorer_version=self.scorer.version,
-            source="job",
-        )
-
-    def _judge(self, run: RunRecord) -> Tally:
-        replays = [one for one in self.store.replays.of_run(run.id) if _can_be_judged(one)]
-        self.store.items.add(run.id, (self._item(one) for one in replays))
-        keys = {(one.trace_id, one.span_id): one.key for one in replays}
-        coordinator = Coordinator(
-            store=self.store,
-            scorer=self.scorer,
-            project=self.settings.project,
-            sinks=tuple(self._sinks),
-            all_results=all_results(self._sinks),
-            concurrency=self.settings.judge.concurrency,
-            owner=self.owner,
-            progress=lambda tally, total: self.progress("judging", tally.done, total),
-            prepare=lambda call: self._with_case(call, keys[call.trace_id, call.span_id]),
-            labels=lambda item: self._labels(keys[item.trace_id, item.span_id]),
-        )
-        return asyncio.run(coordinator.work(run.id))
-
-    def _item(self, replay: Replay) -> WorkItem:
-        return WorkItem(
-            run_id=replay.run_id,
-            trace_id=replay.trace_id or "",
-            span_id=replay.span_id or "",
-            score_name=self.scorer.name,
-        )
-
-    def _with_case(self, call: AgentCall, key: ReplayKey) -> AgentCall:
-        """The call with what a noise scorer asks for: the case, and the noise wherever it sat."""
-        ask = self._asks[key]
-        return replace(call, input=ask.text, metadata={**call.metadata, **ask.metadata})
-
-    def _labels(self, key: ReplayKey) -> dict[str, Any]:
-        return self._asks[key].labels
-
     def _finish(self, run: RunRecord, tally: Tally) -> RunRecord:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""
         found = answers(self.store, run)
-        counts, left = self.store.replays.counts(run.id), self.store.items.remaining(run.id)
         reference = self._reference(run.plan)
         unlike = () if reference is None else tuple(differences(reference, run))
-        ruling = self._rule(found, None if unlike else reference)
-        told = _told(ruling, counts, found, tally, unlike)
-        gate = self._job.gate
-        report = ruling_dict(told, found, kind=self._kind, min_score=gate.min_score, asks=self._asks)
+        outcome = NoiseOutcome(
+            ruling=self._rule(found, None if unlike else reference),
+            answers=found,
+            replays=self.store.replays.counts(run.id),
+            left=self.store.items.remaining(run.id),
+            tally=tally,
+            reference=reference,
+            unlike=unlike,
+        )
         self.store.runs.update(
             run.id,
-            state=_state(tally, left + counts.not_attempted),
-            verdict=told.verdict,
-            reasons=told.reasons,
-            counts=_counts(counts, told),
-            report={
-                **report,
-                "exit_code": EXIT_CODES[told.verdict],
-                "first_error": first_errors(found),
-                "baselines": baselines(found, self._asks),
-                "reference": _reference_dict(reference, unlike),
-                "pass": _pass_report(tally),
-            },
+            held_by=self.owner,
+            state=outcome.state,
+            verdict=outcome.verdict,
+            reasons=outcome.reasons,
+            counts=outcome.counts,
+            report=self._report(outcome),
             ended=self.clock(),
         )
-        Deliverer(self.store, self._sinks, owner=self.owner).deliver(DELIVERY_SECONDS)
-        return self.store.runs.get(run.id)
+        deliverer = Deliverer(self.store, self._sinks, owner=self.owner)
+        if deliverer.deliver(DELIVERY_SECONDS):
+            deliverer.confirm(CONFIRMATION_SECONDS)
+        return with_links(self.settings, self.store, run.id)
+
+    def _report(self, outcome: NoiseOutcome) -> dict[str, Any]:
+        least = self._job.gate.min_score
+        told = ruling_dict(outcome.told, outcome.answers, kind=self._kind, min_score=least, asks=self._asks)
+        return {
+            **told,
+            "first_error": first_errors(outcome.answers),
+            "reference": outcome.reference_dict,
+            "degraded": outcome.ruling.rows.partial,
+            "pass": pass_report(outcome.tally),
+        }
 
     def _rule(self, found: Sequence[ReplayAnswer], reference: Reference | None) -> NoiseRuling:
         gate = self._job.gate
@@ -337,7 +310,7 @@ class NoiseNight:
             empty=self._chosen.emptiness or "the datasets hold no variants",
         )
 
-    def _reference(self, plan: Any) -> Reference | None:
+    def _reference(self, plan: Mapping[str, Any]) -> Reference | None:
         return reference_for(
             self.store,
             project=self.settings.project,
@@ -357,92 +330,3 @@ def night_for(run: RunRecord, **options: Any) -> NoiseNight:
         repeats=run.plan.get("repeats"),
         **{"agent": run.plan.get("agent_given"), **options},
     )
-
-
-def _can_be_judged(replay: Replay) -> bool:
-    return replay.done and replay.reason is None and replay.trace_id is not None
-
-
-def _says_nothing_yet(one: ReplayAnswer) -> bool:
-    return one.replay.reason is not None and one.replay.trace_id is not None and one.score is None
-
-
-def _told(
-    ruling: NoiseRuling,
-    counts: ReplayCounts,
-    found: Sequence[ReplayAnswer],
-    tally: Tally,
-    unlike: Sequence[str],
-) -> NoiseRuling:
-    """The ruling with what else there is to say: an agent or a judge that failed, a reference unlike it."""
-    before: list[str] = []
-    after: list[str] = []
-    asked = counts.answered + counts.agent_errors
-    if counts.agent_errors:
-        how_many = f"{counts.agent_errors} of {asked} calls failed"
-        down = f" and it is asked no more after {HOPELESS} in a row" if counts.not_attempted else ""
-        text = f"agent: {how_many}{down}; the first: {first_errors(found)}"
-        (after if counts.answered else before).append(text)
-    if tally.stopped:
-        after.append(f"judge: stopped after too many answers were {tally.stopped}")
-    before += [f"incomparable: {one}" for one in unlike]
-    verdict = Verdict.INCONCLUSIVE if unlike or (asked and not counts.answered) else ruling.verdict
-    if unlike:
-        before[:] = sorted(before, key=lambda text: not text.startswith("incomparable"))
-    return replace(ruling, verdict=verdict, reasons=(*before, *_in_short(ruling), *after))
-
-
-def _in_short(ruling: NoiseRuling) -> Sequence[str]:
-    """The reasons of the types that did not pass; one sentence where all did."""
-    if not ruling.types:
-        return ruling.reasons
-    if open_ones := [one for one in ruling.types if one.verdict is not Verdict.PASS]:
-        return [text for text in ruling.reasons if any(text in one.reasons for one in open_ones)]
-    held = "reaches its minimums"
-    if any(one.comparison for one in ruling.types):
-        held += " and holds against the reference"
-    scored = f"{ruling.rows.scored} of {ruling.rows.wanted} answers scored"
-    return [f"noise: each of {len(ruling.types)} noise types {held}, {scored}"]
-
-
-def _counts(counts: ReplayCounts, ruling: NoiseRuling) -> dict[str, Any]:
-    """Both sums: planned = answered + agent_errors + not_attempted, and = scored + unscored + skipped."""
-    rows = ruling.rows
-    return {
-        "planned": counts.planned,
-        "answered": counts.answered,
-        "agent_errors": counts.agent_errors,
-        "not_attempted": counts.not_attempted,
-        "scored": rows.scored,
-        "unscored": dict(rows.unscored),
-        "skipped": dict(rows.skipped),
-    }
-
-
-def _reference_dict(reference: Reference | None, unlike: Sequence[str]) -> dict[str, Any] | None:
-    if reference is None:
-        return None
-    return {
-        "id": reference.id,
-        "number": reference.number,
-        "blessed_at": reference.blessed_at.isoformat(),
-        "runs": list(reference.runs),
-        "candidates": len(reference.candidates),
-        "differences": list(unlike),
-    }
-
-
-def _state(tally: Tally, left: int) -> str:
-    if tally.stopped is Reason.TIMEOUT:
-        return "timed_out"
-    return "failed" if left else "finished"
-
-
-def _pass_report(tally: Tally) -> dict[str, Any]:
-    """What the last pass itself did, beside what the run has."""
-    return {
-        "judged": tally.done,
-        "requests": tally.requests,
-        "input_tokens": tally.input_tokens,
-        "output_tokens": tally.output_tokens,
-    }

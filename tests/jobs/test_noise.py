@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -374,6 +375,42 @@ def test_interrupted_while_judging_it_goes_on_without_asking(store: Store, tmp_p
     done = night_for(run, settings=quiz.settings(tmp_path), store=store, scorer=Scripted()).resume(run)
     assert (done.state, done.verdict, len(quiz.ASKED)) == ("finished", Verdict.PASS, 20)
     assert done.counts["scored"] == 20
+
+
+def test_a_night_is_brought_to_its_end_for_its_moment_once(store: Store, tmp_path: Path) -> None:
+    """As a scheduler does: the same moment is the same run; halted before it began it goes on later."""
+    dataset(tmp_path)
+    moment = datetime(2026, 11, 30, 2, 30, tzinfo=UTC)
+    halted = night(store, tmp_path, halted=lambda: True).attempt(moment)
+    assert halted is not None
+    assert (halted.state, quiz.ASKED) == ("interrupted", [])
+    done = night(store, tmp_path).attempt(moment)
+    again = night(store, tmp_path).attempt(moment)
+    assert done is not None
+    assert (done.id, done.state, done.verdict) == (halted.id, "finished", Verdict.PASS)
+    assert (again, len(quiz.ASKED)) == (done, 20)
+
+
+def test_a_run_that_another_process_works_on_is_left_to_it(store: Store, tmp_path: Path) -> None:
+    """Whoever is alive and holds it; the attempt waits for nobody, and resuming says so."""
+    dataset(tmp_path)
+    moment = datetime(2026, 11, 30, 2, 30, tzinfo=UTC)
+    run = store.runs.open(
+        "noise", moment, moment, plan=night(store, tmp_path, halted=lambda: True).run().plan
+    )
+    assert store.runs.take(run.id, "elsewhere:1:1", timedelta(minutes=1)) is not None
+    assert night(store, tmp_path).attempt(moment) is None
+    with pytest.raises(ConfigurationError, match="is being worked on by another process"):
+        night(store, tmp_path).resume(run)
+
+
+def test_a_night_whose_time_is_up_stops_and_can_go_on(store: Store, tmp_path: Path) -> None:
+    """What was not asked is not attempted, never a number."""
+    dataset(tmp_path)
+    run = night(store, tmp_path, job={"time_limit": 0.000001}).run()
+    assert (run.state, run.verdict) == ("failed", Verdict.INCONCLUSIVE)
+    assert (run.counts["not_attempted"], run.counts["unscored"]) == (20, {"not_attempted": 20})
+    check_sums(run)
 
 
 def test_a_run_whose_dataset_has_changed_cannot_go_on(store: Store, tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ from tracehooks.cli.options import (
 )
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
-from tracehooks.jobs.noise import NoiseNight, NoisePreview
+from tracehooks.jobs.noise import NoiseNight
+from tracehooks.jobs.noise_preview import NoisePreview
 from tracehooks.jobs.toxicity import Preview, ToxicityNight
 from tracehooks.reports.noise_preview import noise_preview_dict, noise_preview_renderable
 from tracehooks.reports.preview import preview_dict, preview_renderable

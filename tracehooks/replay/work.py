@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -15,6 +16,7 @@ from tracehooks.store.replays import Replay, ReplayKey
 logger = logging.getLogger("tracehooks")
 
 LEASE = timedelta(seconds=60)
+WAIT_SECONDS = 1.0
 HOPELESS = 20
 """Failures in a row, and no answer yet, after which an agent is asked no more: it is down."""
 
@@ -24,7 +26,8 @@ class ReplayWork:
     """Asks what a run has planned and nobody has been asked yet.
 
     Each reply is kept before its slot is free, its trace first: after a kill the run goes on without asking
-    again what was answered. ``progress(done, total)`` is called after each.
+    again what was answered. ``progress(done, total)`` is called after each. Nothing more is asked after
+    ``deadline`` (seconds since the epoch), nor once ``halted`` says so.
     """
 
     store: Store
@@ -33,6 +36,8 @@ class ReplayWork:
     concurrency: int = 8
     owner: str = field(default_factory=this_owner)
     lease: timedelta = LEASE
+    deadline: float | None = None
+    halted: Callable[[], bool] = lambda: False
     progress: Callable[[int, int], None] = lambda done, total: None
 
     async def work(self, run_id: str) -> None:
@@ -53,6 +58,9 @@ class ReplayWork:
         """Whether the agent has failed so often, and never answered, that asking on is pointless."""
         return not self._answers and self._failures >= HOPELESS
 
+    def _stopped(self) -> bool:
+        return self.hopeless or self.halted() or (self.deadline is not None and time.time() >= self.deadline)
+
     def _take_over(self, run_id: str) -> None:
         for owner in self.store.replays.owners(run_id):
             if is_dead(owner):
@@ -64,12 +72,15 @@ class ReplayWork:
         running: set[asyncio.Task[tuple[Replay, Reply]]] = set()
         try:
             while True:
-                if not queue and not self.hopeless:
+                if not queue and not self._stopped():
                     queue = self._claim(run_id)
-                while queue and len(running) < self.concurrency and not self.hopeless:
+                while queue and len(running) < self.concurrency and not self._stopped():
                     running.add(asyncio.create_task(self._ask(queue.pop(0))))
                 if not running:
-                    return
+                    if self._stopped() or not self.store.replays.counts(run_id).not_attempted:
+                        return
+                    await asyncio.sleep(WAIT_SECONDS)  # somebody who is gone, elsewhere, still has some
+                    continue
                 done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 self._keep([task.result() for task in done])
         finally:

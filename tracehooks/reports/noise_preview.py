@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from tracehooks.jobs.noise import NoisePreview
+from tracehooks.jobs.noise_preview import NoisePreview
 from tracehooks.reports.run_words import Fact, Step
 from tracehooks.reports.terminal import heading, labelled, steps
 from tracehooks.reports.wording import count, plain
