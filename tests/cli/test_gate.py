@@ -253,7 +253,7 @@ def judge() -> Iterator[FakeOpenAI]:
         (("--job", "noisy"), "--job 'noisy': known are toxicity, noise"),
         (("--max-age", "old"), "--max-age"),
         (("ffff",), "there is no run"),
-        (("--junit", "no/such/folder/g.xml"), "cannot be written"),
+        (("--junit", "."), "cannot be written"),
     ],
 )
 def test_a_wrong_word_is_2(shop: Shop, inside: Inside, args: tuple[str, ...], says: str) -> None:

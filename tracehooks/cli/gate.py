@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.dataset_files import AgentOption
+from tracehooks.cli.files import write_file
 from tracehooks.cli.options import ConfigOption, JsonOption
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
@@ -52,9 +52,9 @@ def gate(
             "--max-age", metavar="DURATION", help="Note when the reference is older than this: 30d."
         ),
     ] = None,
-    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
+    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     markdown: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--markdown", metavar="FILE", help="Write Markdown for a pull request or job summary."),
     ] = None,
     allow_empty: Annotated[
@@ -77,8 +77,9 @@ def gate(
             settings=settings, store=store, now=datetime.now(UTC), max_age=age, allow_empty=allow_empty
         )
         report = judged.report(wanted, missing, hint=config_hint(config))
-    _write(junit, gate_junit(report), "--junit")
-    _write(markdown, gate_markdown(report), "--markdown")
+    for name, text in ((junit, gate_junit(report)), (markdown, gate_markdown(report))):
+        if name is not None:
+            write_file(name, text)
     _show(report, as_json=as_json)
     return report.exit_code
 
@@ -112,15 +113,6 @@ def latest_run(store: Store, job: str, agent: str | None) -> RunRecord | None:
     return next(
         (run for run in listed if agent in (run.plan.get("agent"), run.plan.get("agent_given"))), None
     )
-
-
-def _write(path: Path | None, text: str, option: str) -> None:
-    if path is None:
-        return
-    try:
-        path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise ConfigurationError(f"{option} {path}: cannot be written: {error.strerror or error}") from None
 
 
 def _show(report: GateReport, *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.dataset_files import AgentOption
+from tracehooks.cli.files import write_file
 from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
@@ -199,7 +200,7 @@ def load(
 def diff(
     run: RunArgument = None,
     agent: AgentOption = None,
-    markdown: Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help=MARKDOWN_HELP)] = None,
+    markdown: Annotated[str | None, typer.Option("--markdown", metavar="FILE", help=MARKDOWN_HELP)] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -219,10 +220,7 @@ def diff(
             raise ConfigurationError("there is no noise run to compare; `tracehooks run noise` makes one")
         gated = Gate(settings=settings, store=store, now=datetime.now(UTC)).gated(found)
     if markdown is not None:
-        try:
-            markdown.write_text(diff_markdown(gated), encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise ConfigurationError(f"--markdown {markdown}: cannot be written: {error.strerror}") from None
+        write_file(markdown, diff_markdown(gated))
     if as_json:
         output.show_json(diff_dict(gated))
     else:

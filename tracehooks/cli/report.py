@@ -28,6 +28,7 @@ app = verb_app()
         "tracehooks report",
         "tracehooks report 4be1a07c --markdown >> $GITHUB_STEP_SUMMARY",
         "tracehooks report --html night.html --redact",
+        "tracehooks report --compare --markdown",
     )
 )
 def report(
@@ -43,15 +44,26 @@ def report(
     redact: Annotated[
         bool, typer.Option("--redact", help="With --html: leave the texts of calls out.")
     ] = False,
+    compare: Annotated[
+        bool,
+        typer.Option("--compare", help="Rank the agents by the latest noise run of each, with intervals."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Show the report of a run: the latest one unless RUN names it.
+    """Show the report of a run: the latest one unless RUN names it. Or rank agents with --compare.
 
     Exits 0 whatever the verdict, so that it can be shown after a night that failed; 3 when there is no run.
     """
     if redact and html is None:
         raise ConfigurationError("--redact goes with --html FILE")
     settings = read_settings(config)
+    if compare:
+        if run is not None or html is not None:
+            raise ConfigurationError(
+                "--compare takes the latest noise run of each agent, no RUN and no --html"
+            )
+        with reading(settings) as store:
+            return _rank(store, markdown=markdown, as_json=as_json)
     with reading(settings) as store:
         found = store.runs.get(run) if run else store.runs.latest()
         if found is None:
@@ -74,6 +86,22 @@ def _write_html(store: Store, run: RunRecord, html: str, *, redact: bool, hint: 
     made = run_report(store, run, hint=hint, length=TEXT_LENGTH)
     page = run_html(made, store, store.runs.list(run.job, limit=NIGHTS_LOOKED_AT), redact=redact)
     output.say(f"wrote {write_file(html, page)}")
+    return 0
+
+
+def _rank(store: Store, *, markdown: bool, as_json: bool) -> int:
+    from tracehooks.reports.ranking import ranking
+    from tracehooks.reports.ranking_tables import ranking_dict, ranking_markdown, ranking_renderable
+
+    found = ranking(store)
+    if found is None:
+        return _nothing(as_json=as_json)
+    if as_json:
+        output.show_json(ranking_dict(found))
+    elif markdown:
+        output.write(ranking_markdown(found))
+    else:
+        output.show(ranking_renderable(found))
     return 0
 
 
