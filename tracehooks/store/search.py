@@ -141,11 +141,13 @@ def _named(agent: str) -> ColumnElement[bool]:
 
 
 def _its_scores(query: CallQuery) -> list[ColumnElement[bool]]:
+    # an empty text is added so that each call's scores are looked up by its trace: by their name or status
+    # there are as many as there are calls
     asked = [and_(SCORES.c.trace_id == CALLS.c.trace_id, SCORES.c.span_id == CALLS.c.span_id)]
     if query.score:
-        asked.append(SCORES.c.name == query.score)
+        asked.append(SCORES.c.name + "" == query.score)
     if query.status is not None:
-        asked.append(SCORES.c.status == query.status.value)
+        asked.append(SCORES.c.status + "" == query.status.value)
     if query.above is not None:
         asked.append(SCORES.c.number > query.above)
     return asked
