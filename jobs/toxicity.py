@@ -17,6 +17,7 @@ from tracehooks.scoring import Coordinator, Deliverer, Discovery, Grant, Planner
 from tracehooks.scoring.coordinator import WAIT_SECONDS, is_dead, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.holding import LEASE, Holding
+from tracehooks.scoring.links import with_links
 from tracehooks.scoring.source import LOCAL, load_source
 from tracehooks.settings import Settings, format_duration
 from tracehooks.store import RunRecord, Store
@@ -270,7 +271,7 @@ class ToxicityNight:
         deliverer = Deliverer(self.store, self._sinks, owner=self.owner)
         if deliverer.deliver(DELIVERY_SECONDS):
             deliverer.confirm(CONFIRMATION_SECONDS)
-        return self.store.runs.get(run.id)
+        return with_links(self.settings, self.store, run.id)
 
     def _about_agent(self, assessment: Assessment) -> dict[str, Any]:
         """What the gate would say of one agent's calls alone."""

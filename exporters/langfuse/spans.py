@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tracehooks.exporters.langfuse.client import TOO_LARGE, Client, Reply, Unreachable
+from tracehooks.exporters.langfuse.experiments import Experiments
 from tracehooks.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class LangfuseSpanExporter:
     def __init__(self, client: Client, release: str | None = None) -> None:
         self._client, self._release = client, release
         self._usage = UsageOnce()
+        self._experiments = Experiments(client)
         self._shut = threading.Event()
         self.largest = LARGEST
         self.lost = 0
@@ -81,6 +83,7 @@ class LangfuseSpanExporter:
         body = gzip.compress(encode_spans(fitting[:count]).SerializePartialToString(), COMPRESSION)
         reply = self._post(body)
         if reply.ok:
+            self._experiments.sent(waiting[:count])
             return count
         if reply.status != TOO_LARGE:
             raise RefusedSpans(reply.words)
@@ -112,6 +115,7 @@ class LangfuseSpanExporter:
         from tracehooks.exporters.langfuse.attributes import in_langfuse_words
 
         attributes = self._usage.only(span, in_langfuse_words(span, self._release))
+        attributes |= self._experiments.attributes(span)
         return ReadableSpan(
             name=span.name,
             context=span.context,

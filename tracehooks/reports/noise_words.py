@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracehooks.records import Verdict
+from tracehooks.reports.links import link_facts
 from tracehooks.reports.run import RunReport
 from tracehooks.reports.run_words import Fact, Step, how_it_went, with_reasons
 from tracehooks.reports.standing import can_be_resumed, headline, settled
@@ -27,7 +28,7 @@ def noise_facts(report: RunReport) -> list[Fact]:
         found.append(Fact("reference", reference_words(report.figures["reference"], plan)))
     if report.noise_counts:
         found += count_facts(report.noise_counts)
-    return found
+    return [*found, *link_facts(run)]
 
 
 def count_facts(counts: Mapping[str, Any]) -> list[Fact]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tracehooks.reports.links import trace_link
 from tracehooks.reports.noise_words import noise_steps
 from tracehooks.reports.run import RunReport, WorstCall
 from tracehooks.reports.run_words import next_steps
@@ -26,14 +27,14 @@ def run_dict(report: RunReport) -> dict[str, Any]:
         "seconds": report.took.total_seconds() if report.took else None,
         "counts": dict(report.noise_counts) if report.noise_counts else counts,
         "figures": {key: value for key, value in run.report.items() if key != "worst"},
-        "worst": [_worst_dict(call) for call in report.worst],
+        "worst": [_worst_dict(call, report) for call in report.worst],
         "dropped_spans": report.dropped,
         "plan": dict(run.plan),
         "next": [step.text for step in steps],
     }
 
 
-def _worst_dict(call: WorstCall) -> dict[str, Any]:
+def _worst_dict(call: WorstCall, report: RunReport) -> dict[str, Any]:
     return {
         "trace_id": call.trace_id,
         "span_id": call.span_id,
@@ -43,4 +44,5 @@ def _worst_dict(call: WorstCall) -> dict[str, Any]:
         "band": call.band,
         "comment": call.comment,
         "text": call.text,
+        "url": trace_link(report.run, call.trace_id, call.span_id),
     }

@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from tracehooks.reports.links import trace_link
 from tracehooks.reports.noise_terminal import noise_renderable
 from tracehooks.reports.run import RunReport, WorstCall
 from tracehooks.reports.run_words import facts, next_steps
@@ -42,4 +43,6 @@ def _worst(call: WorstCall, report: RunReport) -> RenderableType:
     text = f"“{excerpt(call.text, 200)}”" if call.text else "(its text is no longer stored)"
     said = Group(Text(text), Text(excerpt(call.comment, 240), style="dim"))
     hint = command(f"tracehooks explain {call.trace_id[: report.trace_digits]}{report.hint}", 8)
-    return Group(Padding(head, (0, 0, 0, 2)), Padding(said, (0, 0, 0, 8)), hint)
+    link = trace_link(report.run, call.trace_id, call.span_id)
+    links = [] if link is None else [command(link, 8)]
+    return Group(Padding(head, (0, 0, 0, 2)), Padding(said, (0, 0, 0, 8)), hint, *links)
