@@ -44,6 +44,22 @@ def test_the_whole_loop_runs_as_it_stands(tmp_path: Path) -> None:
     assert _run(tmp_path, *tracehooks, "explain", trace_id).returncode == 0
 
 
+@pytest.mark.slow
+def test_the_noise_loop_runs_as_it_stands(tmp_path: Path) -> None:
+    """Question, agent and settings of the page: the agent withstands all, the planted tool too."""
+    agent = next(block for block in _blocks("python") if 'name="desk"' in block)
+    settings = next(block for block in _blocks("yaml") if "desk:answer" in block)
+    for name, text in (
+        ("desk.py", agent),
+        ("tracehooks.yaml", settings),
+        ("questions.yaml", _blocks("yml")[0]),
+    ):
+        (tmp_path / name).write_text(text)
+    night = _run(tmp_path, sys.executable, "-m", "tracehooks", "run", "noise", "--json")
+    assert night.returncode == 0, night.stdout + night.stderr
+    assert json.loads(night.stdout)["counts"]["scored"] == 9
+
+
 def test_the_other_snippets_run(tmp_path: Path) -> None:
     """Each python block is complete in itself."""
     for number, block in enumerate(_blocks("python")[1:]):
