@@ -1,9 +1,7 @@
 """``tracehooks reference``: what noise runs are compared with."""
 
-import asyncio
 import getpass
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +12,7 @@ from tracehooks.cli import output
 from tracehooks.cli.dataset_files import AgentOption
 from tracehooks.cli.files import write_file
 from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
+from tracehooks.cli.rejudging import UNDECIDED, judged_again, too_few
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
@@ -24,7 +23,6 @@ from tracehooks.reports.reference_words import coverage, reference_lines, refere
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store, open_store
 
-UNDECIDED = 3
 MARKDOWN_HELP = "Write Markdown for a pull request or job summary."
 
 app = verb_app()
@@ -247,49 +245,10 @@ def rejudge(
         history = _history(store, settings, agent, limit=1)
         if not history:
             return _none(as_json=as_json)
-        again = _judged_again(settings, history[0], by or _user())
+        again = judged_again(settings, history[0], by or _user())
         scored, wanted = coverage(again)
         if not scored or scored < MIN_COVERAGE * wanted:
-            return _too_few(again, scored, wanted, as_json=as_json)
+            return too_few(again, scored, wanted, as_json=as_json)
         again = store_reference(store, again)
     _show(again, as_json=as_json, head="Judged again. ")
     return 0
-
-
-def _judged_again(settings: Settings, before: Reference, by: str) -> Reference:
-    from tracehooks.jobs.noise_setup import prompt_hash
-    from tracehooks.noise.reading import read_datasets
-    from tracehooks.reference.rejudging import Rejudging
-    from tracehooks.reference.rejudging import rejudge as judge_again
-    from tracehooks.scorers.loading import noise_scorer
-
-    scorer = noise_scorer(settings)
-    conditions = replace(
-        before.conditions,
-        score_name=scorer.name,
-        scorer_version=scorer.version,
-        judge_model=getattr(getattr(scorer, "judge", None), "model", None),
-        prompt_hash=prompt_hash(scorer),
-    )
-    how = Rejudging(
-        scorer=scorer,
-        conditions=conditions,
-        by=by,
-        at=datetime.now(UTC),
-        concurrency=settings.judge.concurrency,
-    )
-    return asyncio.run(judge_again(before, read_datasets(settings.jobs.noise.datasets), how))
-
-
-def _too_few(found: Reference, scored: int, wanted: int, *, as_json: bool) -> int:
-    reasons: dict[str, int] = {}
-    for one in found.rows:
-        if one.row.reason is not None:
-            reasons[str(one.row.reason)] = reasons.get(str(one.row.reason), 0) + 1
-    why = ", ".join(f"{reason} {n}" for reason, n in sorted(reasons.items()))
-    message = f"only {scored} of {wanted} answers could be judged ({why}); the reference stays as it was"
-    if as_json:
-        output.show_json({"error": message, "exit_code": UNDECIDED})
-    else:
-        output.say(f"tracehooks: {message}", style="yellow")
-    return UNDECIDED
