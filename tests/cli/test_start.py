@@ -98,10 +98,10 @@ def test_doctor_finds_a_judge_that_does_not_answer(tmp_path: Path, inside: Insid
 @pytest.mark.parametrize(
     ("line", "about", "says"),
     [
-        ("agent: nowhere.agents:answer", "agent", "cannot be imported: ModuleNotFoundError"),
-        ("agent: json:missing", "agent", "cannot be imported: AttributeError"),
-        ("agent: json", "agent", "is not of the form module:function"),
-        ("agent: sys:argv", "agent", "is not callable"),
+        ("agent: nowhere.agents:answer", "agent", "cannot be loaded: ModuleNotFoundError"),
+        ("agent: json:missing", "agent", "cannot be loaded: AttributeError"),
+        ("agent: json", "agent", "is neither module:function"),
+        ("agent: sys:argv", "agent", "name a function, or an object to call"),
         ("sinks: [nowhere]", "sinks", "no sink is named 'nowhere'"),
         ("store: mysql://somewhere/db", "store", "mysql is not supported"),
         ("nonsense: 1", "settings", "nonsense: unknown key"),
@@ -146,8 +146,10 @@ def test_the_demo_is_traced_once_and_judged(tmp_path: Path, judge: FakeOpenAI) -
     night = next(step for step in first["next"] if "run nightly" in step)
     args = night.partition("tracehooks ")[2].split()
     environ = {"TRACEHOOKS_JUDGE__MODEL": "judge-2026", "OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "k"}
-    (run,) = strict_json(shop.tracehooks(*args, "--json", **environ).stdout)["runs"]
+    words = (*args, "--case", "warranty-router", "--json")
+    run, noise = strict_json(shop.tracehooks(*words, **environ).stdout)["runs"]
     assert (run["counts"]["discovered"], run["counts"]["deferred"]) == (20, 0)
+    assert noise["counts"]["answered"] == noise["counts"]["planned"] > 0
 
 
 def test_the_demo_shows_progress_and_where_to_go_on(tmp_path: Path) -> None:
@@ -164,4 +166,4 @@ def test_the_demo_warns_of_a_settle_delay(tmp_path: Path, inside: Inside) -> Non
     inside(Shop(tmp_path), "init")
     out = Shop(tmp_path).tracehooks("demo", "--limit", "5").stdout
     assert "judge them once they have settled (10m):" in out
-    assert "tracehooks run nightly\n" in out
+    assert "tracehooks run toxicity\n" in out  # no agent is set that a replay could ask

@@ -5,7 +5,6 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any
 
@@ -129,13 +128,18 @@ def scorer(settings: Settings) -> Iterator[Finding]:
 
 
 def agents(settings: Settings) -> Iterator[Finding]:
-    """Whether the agents that the settings name can be imported."""
+    """Whether the agents that the settings name can be loaded. One behind an address is not asked."""
+    from tracehooks.replay import load_agent
+
     named = {"agent": settings.agent} if settings.agent else {}
     named |= {f"agents.{name}": path for name, path in settings.agents.items()}
     for key, path in named.items():
-        problem = _import_problem(path or "")
-        remedy = "give it as module:function, and run where the module can be imported"
-        yield Finding("bad", key, problem, remedy) if problem else Finding("ok", key, str(path))
+        try:
+            load_agent(path or "", timeout=1.0, key=key)
+        except TracehooksError as error:
+            yield Finding("bad", key, plain(error).removeprefix(f"{key}: "))
+        else:
+            yield Finding("ok", key, str(path))
 
 
 def hooks(settings: Settings) -> Iterator[Finding]:
@@ -216,19 +220,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _import_problem(path: str) -> str:
-    module, _, name = path.partition(":")
-    if not module or not name:
-        return f"{path!r} is not of the form module:function"
-    sys.path.insert(0, "")  # the agent lies where the user is, not where the console script is
-    try:
-        found: Any = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:
-        return f"{path} cannot be imported: {type(error).__name__}: {error}"
-    finally:
-        sys.path.remove("")
-    return "" if callable(found) else f"{path} is not callable"

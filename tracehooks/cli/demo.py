@@ -16,7 +16,9 @@ from tracehooks.errors import StoreError
 from tracehooks.reports.run_words import Step
 from tracehooks.reports.terminal import steps
 from tracehooks.reports.wording import count
+from tracehooks.scoring.source import replay_environment
 from tracehooks.settings import Settings, format_duration
+from tracehooks.store import CallFilter
 
 FLUSH_SECONDS = 60.0
 
@@ -73,14 +75,16 @@ def _settings(config: str | None) -> tuple[Settings, str]:
 
 def _stored_calls(settings: Settings) -> int:
     with reading(settings) as store:
-        return store.calls.count()
+        replays = replay_environment(settings.environment)  # of a noise run, which nobody played
+        return store.calls.count(filters=CallFilter(exclude_environments=(replays,)))
 
 
 def _next(settings: Settings, hint: str) -> list[Step]:
     settle = settings.jobs.toxicity.settle
     wait = f" once they have settled ({format_duration(settle)})" if settle else ""
+    job = "nightly" if settings.agent or settings.agents else "toxicity"  # noise needs somebody to ask
     return [
-        Step(f"tracehooks run nightly{hint}", f"judge them{wait}:"),
+        Step(f"tracehooks run {job}{hint}", f"judge them{wait}:"),
         Step(f"tracehooks traces{hint}", "look at them:"),
     ]
 
