@@ -100,9 +100,20 @@ def _chosen(config: pytest.Config, wish: Mapping[str, Any], where: str) -> Any:
         types=_listed(wish.get("types")),
     )
     try:
-        return chosen_datasets(_settings(config), selection, root=config.rootpath)
+        return chosen_datasets(_settings(config), selection, root=_root(config, selection.datasets or ()))
     except ConfigurationError as error:
-        pytest.fail(f"{where}: {error}", pytrace=False)
+        problem = str(error)  # told outside, or pytest shows it twice
+    pytest.fail(f"{where}: {problem}", pytrace=False)
+
+
+def _root(config: pytest.Config, wanted: Sequence[str]) -> Any:
+    """Where the files are meant from: where pytest was started, else the root of the test suite."""
+    here = config.invocation_params.dir
+    return (
+        here
+        if any(next(here.glob(one), None) for one in wanted if not one.startswith("/"))
+        else config.rootpath
+    )
 
 
 def _listed(value: Any) -> Sequence[str] | None:

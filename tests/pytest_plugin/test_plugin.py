@@ -89,6 +89,22 @@ def test_a_test_runs_once_for_each_variant_without_any_judge(tmp_path: Path) -> 
     assert {"name": "noise.noise_type", "value": "misinformation"} in [dict(one.attrib) for one in properties]
 
 
+def test_files_are_found_from_the_suites_root_too(tmp_path: Path) -> None:
+    """Where pytest is started in a folder of its own, as editors do."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "inner").mkdir()
+    run(tmp_path, "--collect-only")
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--collect-only", "../test_desk.py"],
+        cwd=tmp_path / "inner",
+        env=environment(PYTHONPATH=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert "4 tests collected" in result.stdout, result.stdout
+
+
 def test_an_agent_that_believes_noise_fails_by_name_and_says_why(tmp_path: Path) -> None:
     """The item names case and variant, the message what was asked, answered and missed; no traceback."""
     result = run(tmp_path, "-k", "m1", BELIEVES="1")
