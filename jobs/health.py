@@ -15,7 +15,7 @@ class Health:
     """Answers ``GET /live``, 200 while ``alive()`` is true, and ``GET /status``, 200 while all is well.
 
     Otherwise 503. ``status()`` gives the exit code of ``tracehooks status`` and its document. Probes that
-    restart a process ask for ``/live``: a night that failed is no reason to restart. ``address`` is host:port;
+    restart a process ask ``/live``: a night that failed is no reason to restart. ``address`` is host:port;
     no host means all. Raises ConfigurationError for one that cannot be had.
     """
 

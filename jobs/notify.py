@@ -124,7 +124,7 @@ class Notifier:
         notices = [
             self._notice(channel, "missed", job, "", firings[-1].slot, text)
             for channel in self._channels.values()
-            if "missed" in channel.settings.on
+            if "missed" in channel.settings.about
         ]
         self._add(notices)
 
@@ -145,7 +145,7 @@ class Notifier:
 
     def _kinds(self, run: RunRecord, finding: Finding, channel: Channel) -> Iterator[str]:
         for kind in self._found(run, finding, channel):
-            if kind in channel.settings.on:
+            if kind in channel.settings.about:
                 yield kind
 
     def _found(self, run: RunRecord, finding: Finding, channel: Channel) -> Iterator[str]:

@@ -66,7 +66,8 @@ class Scheduler:
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": _Daemons(DaemonExecutor())},
-            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+            # a job's second instance finds the first at work, and leaves; APScheduler would warn of it
+            job_defaults={"coalesce": True, "max_instances": 3, "misfire_grace_time": None},
         )
 
     @property
@@ -146,7 +147,8 @@ class Scheduler:
             self._store.schedulers.beat(self._owner)
             self._store.schedulers.forget(self._clock() - FORGOTTEN)
             for name, dispatcher in self._dispatchers.items():
-                if dispatcher.is_due() and not self._busy[name].locked():
+                free = dispatcher.is_due() and not self._busy[name].locked()
+                if free and self._scheduler.get_job(name):  # there is none for what is never due
                     self._scheduler.modify_job(name, next_run_time=datetime.now(UTC))
             self._notifier.send()
             self._looked = time.monotonic()

@@ -19,6 +19,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "plan": ("plan", "Say what a run would do and cost; nothing is written."),
         "run": ("run", "Sample traced calls, judge them, end in one verdict."),
         "schedule": ("schedule", "Run the nights by themselves, when they are due."),
+        "schedule": ("schedule", "Run the nights by themselves, when they are due."),
         "resume": ("resume", "Finish a run that was cut short."),
         "status": ("status", "Show the last runs and what waits; exit code for a check."),
         "outbox": ("outbox", "Show what is on its way to the sinks; send it now."),

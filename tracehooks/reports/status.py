@@ -1,8 +1,8 @@
 """How things stand: the last runs, what waits or is stuck, and how much is stored."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -12,9 +12,11 @@ from tracehooks.gate import EXIT_CODES, combined
 from tracehooks.records import Verdict
 from tracehooks.reports.listing import runs_table
 from tracehooks.reports.run_words import Fact, Step
-from tracehooks.reports.standing import DONE, can_be_resumed, mark, settled, state
+from tracehooks.reports.schedule import Schedules, schedule_facts, schedules, schedules_dict
+from tracehooks.reports.standing import DONE, at_work, can_be_resumed, mark, settled, state
 from tracehooks.reports.terminal import heading, labelled, steps
 from tracehooks.reports.wording import count, moment, plain, size
+from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 
 RUNS_SHOWN = 10
@@ -22,7 +24,11 @@ RUNS_SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusReport:
-    """The state of one store. ``runs`` are the newest first, ``span`` the first and last call's start."""
+    """The state of one store. ``runs`` are the newest first, ``span`` the first and last call's start.
+
+    ``schedules`` is None where no scheduler looks after the store. ``stale`` are the jobs whose last run that
+    came to its end ended too long ago.
+    """
 
     place: str
     bytes: int | None
@@ -32,6 +38,10 @@ class StatusReport:
     lost: int
     outbox: Mapping[str, Mapping[str, int]]
     hint: str = ""
+    schedules: Schedules | None = None
+    notices: Mapping[str, int] = field(default_factory=dict)
+    stale: tuple[str, ...] = ()
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def latest(self) -> dict[str, RunRecord]:
@@ -43,7 +53,18 @@ class StatusReport:
         """Fail when a job's last run failed its gate; pass when all passed and nothing is stuck."""
         found = [settled(run) or Verdict.INCONCLUSIVE for run in self.latest.values()]
         stuck = [Verdict.INCONCLUSIVE] if any(states.get("dead") for states in self.outbox.values()) else []
-        return combined([*found, *stuck])
+        return combined([*found, *stuck, *(Verdict.INCONCLUSIVE for _ in self.problems)])
+
+    @property
+    def problems(self) -> list[str]:
+        """What is late, missed or stale, a sentence each."""
+        old = [f"{job} has not come to its end within the time that is asked for" for job in self.stale]
+        return [*(self.schedules.problems if self.schedules else []), *old]
+
+    @property
+    def degraded(self) -> list[str]:
+        """The jobs whose last run has calls that it could not score."""
+        return [job for job, run in self.latest.items() if run.report.get("degraded")]
 
     @property
     def exit_code(self) -> int:
@@ -51,18 +72,44 @@ class StatusReport:
         return EXIT_CODES[self.verdict]
 
 
-def status_report(store: Store, *, stored: bool, hint: str = "") -> StatusReport:
-    """Look at ``store``; ``stored`` is False when there is none yet and an empty one stands in."""
+def status_report(
+    store: Store,
+    settings: Settings | None = None,
+    *,
+    stored: bool,
+    hint: str = "",
+    max_age: timedelta | None = None,
+    now: datetime | None = None,
+) -> StatusReport:
+    """Look at ``store``; ``stored`` is False when there is none yet and an empty one stands in.
+
+    ``settings`` say what is scheduled. ``max_age`` is how old the last run of each job may be that came to
+    its end.
+    """
+    now, runs = now or datetime.now(UTC), tuple(store.runs.list(limit=200))
     return StatusReport(
         place=store.url if stored else "",
         bytes=store.overview.size() if stored else None,
         counts=store.overview.counts(),
         span=store.calls.span_of_time(),
-        runs=tuple(store.runs.list(limit=200)),
+        runs=runs,
         lost=store.losses.count(),
         outbox=store.outbox.counts(),
         hint=hint,
+        schedules=schedules(store, settings, now) if settings is not None else None,
+        notices=store.notices.counts(),
+        stale=tuple(_stale(runs, max_age, now)) if max_age is not None else (),
+        now=now,
     )
+
+
+def _stale(runs: Sequence[RunRecord], max_age: timedelta, now: datetime) -> list[str]:
+    ends = {job: [run.ended for run in runs if run.job == job and run.state in DONE] for job in _jobs(runs)}
+    return [job for job, ended in ends.items() if not any(one and now - one <= max_age for one in ended)]
+
+
+def _jobs(runs: Sequence[RunRecord]) -> list[str]:
+    return sorted({run.job for run in runs})
 
 
 def status_renderable(status: StatusReport, width: int) -> RenderableType:
@@ -82,6 +129,11 @@ def status_dict(status: StatusReport) -> dict[str, Any]:
         "first_call": status.span[0] if status.span else None,
         "last_call": status.span[1] if status.span else None,
         "lost_spans": status.lost,
+        "schedules": schedules_dict(status.schedules),
+        "problems": status.problems,
+        "degraded": status.degraded,
+        "running": [run.id for run in status.runs if at_work(run)],
+        "notices": dict(status.notices),
         "outbox": {sink: dict(states) for sink, states in status.outbox.items()},
         "runs": [_run_dict(run) for run in status.runs],
         "next": [step.with_hint(status.hint).text for step in next_steps(status)],
@@ -134,6 +186,13 @@ def _facts(status: StatusReport) -> list[Fact]:
         found.append(Fact("calls", f"from {moment(status.span[0])} to {moment(status.span[1])} UTC"))
     if status.lost:
         found.append(Fact("lost", f"{count(status.lost, 'span')} never reached the store"))
+    if status.schedules is not None:
+        found.extend(schedule_facts(status.schedules, status.now))
+    found.extend(Fact("problem", f"{job} has not ended a run lately") for job in status.stale)
+    for job in status.degraded:
+        found.append(Fact("degraded", f"{job}: the last run could not score all of its calls"))
+    if waiting := {state: n for state, n in status.notices.items() if state != "sent"}:
+        found.append(Fact("notices", ", ".join(f"{n:,} {state}" for state, n in waiting.items())))
     for sink, states in status.outbox.items():
         found.append(Fact("outbox", f"{sink}: " + ", ".join(f"{n:,} {state}" for state, n in states.items())))
     return found

@@ -251,7 +251,7 @@ class NotifySettings(_Section):
 
     webhook: SecretStr | None = None
     command: tuple[str, ...] = ()
-    on: tuple[NoticeKind, ...] = get_args(NoticeKind)
+    about: tuple[NoticeKind, ...] = get_args(NoticeKind)
     fails: Annotated[int, Field(ge=1, le=30)] = 2
     agents: tuple[str, ...] = ()
     link: str | None = None
