@@ -11,6 +11,8 @@ from rich.cells import cell_len
 
 import tracehooks
 from tests.cli.shop import ANSI, Inside, Shop, strict_json
+from tests.fake_openai import FakeOpenAI
+from tests.jobs import quiz
 from tests.jobs.quiz import dataset
 from tests.stored import fill, mixed
 from tracehooks.store import open_store
@@ -24,6 +26,19 @@ jobs:
   toxicity: {{settle: 0s, window: all}}
   noise: {{datasets: ["{folder}/quiz.yaml"], repeats: 2, concurrency: 2}}
 """
+
+
+DIMENSIONS = ("content_accuracy", "completeness", "relevance", "consistency", "hallucination_resistance")
+ROBUST = {
+    "dimensions": [
+        {"dimension": name, "impact_level": "none", "specific_changes": "", "noise_influence": ""}
+        for name in DIMENSIONS
+    ],
+    "major_issues": [],
+    "robustness_score": 1.0,
+    "overall_assessment": "unchanged",
+    "reason": "the answers agree",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +131,26 @@ def test_nightly_reports_both_halves_and_ends_in_one_verdict(
     document = inside(one, "run", "nightly", "--json").json
     assert [run["job"] for run in document["runs"]] == ["toxicity", "noise"]
     assert (document["exit_code"], document["verdict"]) == (code, line.split()[0].lower())
+
+
+def test_answers_without_a_score_are_judged_again_and_not_asked_again(tmp_path: Path, inside: Inside) -> None:
+    """The judge was down: `resume RUN`, once it is back, costs no call of the agent."""
+    one = shop(tmp_path)
+    judged = "judge: {model: m, api_key: k, attempts: 1, base_url: 'http://127.0.0.1:9/v1'}\n"
+    with (tmp_path / "tracehooks.yaml").open("a") as file:
+        file.write(judged)
+    down = inside(one, "run", "noise", "--json")
+    assert (down.code, down.json["counts"]["unscored"]) == (3, {"unreachable": 16})
+    quiz.ASKED.clear()
+    run = down.json["run"]
+    assert f"tracehooks resume {run}" in " ".join(down.json["next"])
+    with FakeOpenAI(lambda body: ROBUST) as judge:
+        text = (tmp_path / "tracehooks.yaml").read_text().replace("http://127.0.0.1:9/v1", judge.url)
+        (tmp_path / "tracehooks.yaml").write_text(text)
+        again = inside(one, "resume", run, "--json")
+    assert (again.code, again.json["counts"]["scored"], quiz.ASKED) == (0, 16, [])
+    nothing = inside(one, "resume", run)
+    assert f"Nothing to resume: run {run} is finished" in nothing.out
 
 
 def test_explain_says_which_question_a_trace_answered(tmp_path: Path, inside: Inside) -> None:

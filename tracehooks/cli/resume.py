@@ -6,6 +6,7 @@ from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
+from tracehooks.records import Reason
 from tracehooks.reports.standing import DONE, at_work
 from tracehooks.store import RunRecord, Store
 
@@ -18,13 +19,13 @@ app = verb_app()
 def resume(run: RunArgument = None, config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Finish a run that was interrupted, killed, or failed: the latest such one unless RUN names it.
 
-    What it judged before stays. With nothing to finish it says so and exits 0; otherwise the exit code is
-    the verdict's.
+    What it judged before stays; of a noise run that is named, unscored answers are judged again. With nothing
+    to finish it says so and exits 0; otherwise the exit code is the verdict's.
     """
     settings = read_settings(config)
     with reading(settings) as store:
         found = store.runs.get(run) if run else _unfinished(store)
-        if found is None or found.state in DONE:
+        if found is None or (found.state in DONE and not (run and _has_unscored(found))):
             return _nothing(found, as_json=as_json)
         if at_work(found):
             raise ConfigurationError(f"run {found.id} is being worked on by {found.owner}; wait for it")
@@ -34,6 +35,11 @@ def resume(run: RunArgument = None, config: ConfigOption = None, as_json: JsonOp
         else:
             report = work_night(settings, store, lambda night: night.resume(found), hint=hint)
     return conclude(report, strict=False, as_json=as_json)
+
+
+def _has_unscored(run: RunRecord) -> bool:
+    """Whether a noise run has stored answers without a score: they can be judged again, nobody is asked."""
+    return run.job == NOISE and bool(set(run.counts.get("unscored") or ()) - {Reason.NOT_ATTEMPTED.value})
 
 
 def _unfinished(store: Store) -> RunRecord | None:

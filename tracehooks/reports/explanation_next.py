@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
+from tracehooks.records import Reason
 from tracehooks.reports.explanation import Answer, CallAnswers, Outcome, Unseen
 from tracehooks.reports.run_words import Step, again
 from tracehooks.reports.wording import instant, what_to_do
+from tracehooks.store.replays import Replay
 
 
 def next_step(answer: Answer, call: CallAnswers, hint: str = "") -> Step | None:
@@ -17,16 +19,16 @@ def next_step(answer: Answer, call: CallAnswers, hint: str = "") -> Step | None:
 def _next_unscored(answer: Answer, call: CallAnswers) -> Step:
     assert answer.score is not None
     if answer.replay is not None:
-        return Step("tracehooks run noise", f"{_about_replay(answer)}:")
+        return _about_replay(answer.replay, answer.score.reason_code)
     command = again(answer.run) if answer.run else _one_call(call)
     return Step(command, f"{what_to_do(answer.score.reason_code)}:")
 
 
-def _about_replay(answer: Answer) -> str:
-    assert answer.score is not None
-    if answer.replay is not None and answer.replay.error is not None:
-        return "mend the agent, then ask anew"
-    return f"{what_to_do(answer.score.reason_code)}; asked anew"
+def _about_replay(replay: Replay, reason: Reason | None) -> Step:
+    """A failed call has to be asked anew; a stored answer can be judged again."""
+    if replay.reason is not None:
+        return Step("tracehooks run noise", "mend the agent, then ask it anew:")
+    return Step(f"tracehooks resume {replay.run_id}", f"{what_to_do(reason)}:")
 
 
 def _next_skipped(answer: Answer, call: CallAnswers) -> Step:

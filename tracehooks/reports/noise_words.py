@@ -164,4 +164,5 @@ def _about_unscored(report: RunReport) -> list[Step]:
         return []
     reason = max(unscored, key=lambda code: unscored[code])
     what = f"{unscored[reason]:,} answers are unscored ({reason}): {what_to_do(reason)}"
-    return [Step("", what), Step("tracehooks run noise", "then run again:")]
+    again = "then judge the stored answers again; the agent is not asked:"
+    return [Step("", what), Step(f"tracehooks resume {report.run.id}", again)]
