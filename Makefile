@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CONFIG ?= config/demo/tracehooks.yaml
 
-.PHONY: nightly test setup instrumentations lint types floors wheel check bench clean
+.PHONY: nightly test setup instrumentations lint types floors docs wheel check bench clean
 
 nightly: setup  ## run the demo agent if the store is empty, then the night; ends in one verdict
 	@$(BIN)/tracehooks demo --if-empty --config $(CONFIG)
@@ -37,10 +37,13 @@ types: setup  ## mypy, strict
 floors: setup  ## imports run downhill
 	$(BIN)/lint-imports
 
+docs: setup  ## the documentation as a site in build/site; a warning fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 wheel: setup  ## the tests once more, against the built wheel, in a folder with a user's own jobs/, exporters/ and config/
 	bash .ci/wheel $(BIN)/python
 
-check: test lint types floors wheel  ## all that a change must pass
+check: test lint types floors docs wheel  ## all that a change must pass
 
 bench: setup  ## what it costs: ratios against bare OpenTelemetry, other decorators, the plain openai client
 	@$(BIN)/python -m benchmarks
