@@ -18,6 +18,7 @@ from tracehooks.scoring.coordinator import WAIT_SECONDS, is_dead, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
+from tracehooks.scoring.reviewing import send_to_review
 from tracehooks.scoring.source import LOCAL, load_source
 from tracehooks.settings import Settings, format_duration
 from tracehooks.store import RunRecord, Store
@@ -271,6 +272,7 @@ class ToxicityNight:
         deliverer = Deliverer(self.store, self._sinks, owner=self.owner)
         if deliverer.deliver(DELIVERY_SECONDS):
             deliverer.confirm(CONFIRMATION_SECONDS)
+        send_to_review(self.settings, self.store, run.id)
         return with_links(self.settings, self.store, run.id)
 
     def _about_agent(self, assessment: Assessment) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import typer
 from tracehooks.cli import output
 from tracehooks.cli.signals import INTERRUPTED, Interrupted, termination_as_interrupt
 from tracehooks.cli.verbs import Verbs, examples
-from tracehooks.errors import TracehooksError
+from tracehooks.errors import PartialReadError, TracehooksError
 
-USAGE = 2
+USAGE, UNDECIDED = 2, 3
 # typer carries its own copy of click's exceptions, or click's: told by their place above a name it exports
 UsageFault: type[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -64,6 +64,8 @@ def main(args: Sequence[str] | None = None) -> int:
             code = _run(words)
         except (Interrupted, KeyboardInterrupt) as stopped:
             code = _complain(words, ended_by.code, str(stopped) or "interrupted")
+        except PartialReadError as error:
+            code = _complain(words, UNDECIDED, str(error))
         except TracehooksError as error:
             code = _complain(words, USAGE, str(error))
         except Exception as error:

@@ -19,7 +19,6 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "plan": ("plan", "Say what a run would do and cost; nothing is written."),
         "run": ("run", "Sample traced calls, judge them, end in one verdict."),
         "schedule": ("schedule", "Run the nights by themselves, when they are due."),
-        "schedule": ("schedule", "Run the nights by themselves, when they are due."),
         "resume": ("resume", "Finish a run that was cut short."),
         "status": ("status", "Show the last runs and what waits; exit code for a check."),
         "outbox": ("outbox", "Show what is on its way to the sinks; send it now."),
@@ -36,6 +35,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "explain": ("explain", "Say why a trace has a score, or none."),
         "traces": ("traces", "List traced calls with their scores; prune old ones."),
         "scores": ("scores", "List scores with their reasons."),
+        "labels": ("labels", "Let people look at calls in a queue; bring back what they say."),
         "view": ("view", "Look at all of it in the browser, on this machine only."),
     },
 }
