@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from tracehooks.noise.student import quantile, survival
 from tracehooks.records import Verdict
 
 Array = NDArray[np.float64]
@@ -73,10 +73,10 @@ def infer(drops: Any, margin: float, level: float = LEVEL) -> Inference:
     n = known.sum(axis=-1)
     drop, error = _mean_and_error(np.where(known, drops, 0.0), known, n)
     df = np.maximum(n - 1, 1)
-    reach = np.where(n > 1, stats.t.ppf(1 - level, df) * error, np.inf)
+    reach = np.where(n > 1, quantile(1 - level, df) * error, np.inf)
     p = _p_value(drop, error, df)
     adjusted = holm(p)
-    strictest = stats.t.ppf(1 - level / p.shape[-1], df) + stats.t.ppf(POWER, df)
+    strictest = quantile(1 - level / p.shape[-1], df) + quantile(POWER, df)
     passes = drop + reach <= margin + _TINY
     fails = ~passes & (adjusted <= level) & (drop > _TINY)
     return Inference(
@@ -114,6 +114,6 @@ def _p_value(drop: Array, error: Array, df: NDArray[np.int64]) -> Array:
     """The one-sided p value of a drop: 0 where all questions dropped alike, 1 where none did."""
     finite = np.isfinite(error)
     divisor = np.where(finite & (error > _TINY), error, 1.0)
-    p = stats.t.sf(drop / divisor, df)
+    p = survival(drop / divisor, df)
     alike = finite & (error <= _TINY)
     return np.where(~finite, 1.0, np.where(alike, np.where(drop > _TINY, 0.0, 1.0), p))

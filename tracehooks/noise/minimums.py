@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 from tracehooks.noise.inference import LEVEL, Array, holm
 from tracehooks.noise.rows import NoiseRow, ScoreKind, bound_of
+from tracehooks.noise.student import survival
 from tracehooks.records import Verdict
 
 State = Literal["reached", "doubt", "below"]
@@ -126,7 +126,7 @@ def _p_values(short: Array, errors: Array) -> Array:
     """The p values of "this case is below": from how far it is, its error and its degrees of freedom."""
     error, df = errors[:, 0], errors[:, 1]
     doubtful = (error > _TINY) & np.isfinite(short)
-    p = stats.t.sf(short / np.where(doubtful, error, 1.0), np.maximum(df, 1))
+    p = survival(short / np.where(doubtful, error, 1.0), np.maximum(df, 1))
     return np.where(short <= _TINY, 1.0, np.where(doubtful, p, 0.0))
 
 

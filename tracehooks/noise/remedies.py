@@ -3,10 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from scipy import stats
-
 from tracehooks.noise.inference import LEVEL
 from tracehooks.noise.pairing import Spread
+from tracehooks.noise.student import quantile
 
 MOST_QUESTIONS = 100_000
 MOST_REPEATS = 100  # what the settings allow
@@ -45,9 +44,9 @@ def remedy_for(
 
 def _allowed(drop: float, n: int, margin: float, types: int) -> float:
     """The largest deviation of questions at which ``n`` of them settle it, either way."""
-    to_pass = (margin - drop) / stats.t.ppf(1 - LEVEL, n - 1)
-    to_fail = drop / stats.t.ppf(1 - LEVEL / types, n - 1)
-    return float(max(to_pass, to_fail, 0.0)) * math.sqrt(n)
+    to_pass = (margin - drop) / float(quantile(1 - LEVEL, n - 1))
+    to_fail = drop / float(quantile(1 - LEVEL / types, n - 1))
+    return max(to_pass, to_fail, 0.0) * math.sqrt(n)
 
 
 def _questions(drop: float, deviation: float, n: int, margin: float, types: int) -> int | None:

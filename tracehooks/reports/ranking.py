@@ -145,8 +145,8 @@ def mean_of(values: Sequence[float]) -> Mean:
     mean = math.fsum(values) / n
     if n < 2:
         return Mean(value=mean, low=None, high=None, n=n)
-    from scipy import stats
+    from tracehooks.noise.student import quantile
 
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
+    reach = float(quantile((1 + CONFIDENCE) / 2, n - 1)) * error
     return Mean(value=mean, low=mean - reach, high=mean + reach, n=n)
