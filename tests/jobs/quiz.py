@@ -86,6 +86,14 @@ def settings(
 
 
 def night(
-    store: Store, folder: Path, *, agent: str = "steady", job: dict[str, Any] | None = None, **more: Any
+    store: Store,
+    folder: Path,
+    *,
+    agent: str = "steady",
+    asked_of: str | None = None,
+    job: dict[str, Any] | None = None,
+    **more: Any,
 ) -> NoiseNight:
-    return NoiseNight(settings=settings(folder, agent=agent, **(job or {})), store=store, **more)
+    """A night that asks ``agent`` of this module, or the one at ``asked_of``."""
+    chosen = settings(folder, agent=agent, **(job or {}))
+    return NoiseNight(settings=chosen, store=store, agent=asked_of, **more)

@@ -1,5 +1,6 @@
 """The noise night: rows that add up, a verdict that no failure can flatter, and nothing asked twice."""
 
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -19,6 +20,7 @@ from tracehooks.jobs.noise import NoiseNight, night_for
 from tracehooks.jobs.noise_rows import answers, noise_rows
 from tracehooks.records import AgentCall, Reason, Score, Status, Verdict
 from tracehooks.reference import Conditions, Reference, ReferenceRow, store_reference
+from tracehooks.settings import JsonlSettings
 from tracehooks.store import RunRecord, Store, open_store
 
 ROOT = Path(__file__).parents[2]
@@ -336,6 +338,19 @@ def test_the_judge_sees_question_noise_and_baseline(store: Store, tmp_path: Path
     assert (call.input, call.output) == ("They say 99. How many of item 0?", "There are 10.")
     assert call.metadata["original_query"] == "How many of item 0?"
     assert call.metadata["baseline_response"] == "There are 10."
+
+
+def test_scores_of_replays_leave_through_the_outbox(store: Store, tmp_path: Path) -> None:
+    """The same one way as all scores: committed with their delivery, each once, with their case."""
+    dataset(tmp_path, 2)
+    chosen = quiz.settings(tmp_path).model_copy(
+        update={"sinks": ("jsonl",), "jsonl": JsonlSettings(path=str(tmp_path / "scores.jsonl"))}
+    )
+    NoiseNight(settings=chosen, store=store).run()
+    lines = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+    assert len({line["id"] for line in lines}) == len(lines) == 8
+    assert {line["environment"] for line in lines} == {"test-replay"}
+    assert {line["metadata"]["case"] for line in lines} == {"item-0", "item-1"}
 
 
 def test_killed_after_some_answers_and_resumed_nothing_is_asked_twice(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tracehooks.noise.cases import Planted
 from tracehooks.records import Reason
 from tracehooks.replay import Ask, Reply, driving, load_agent, replay
 from tracehooks.scoring.source import load_source
-from tracehooks.settings import FilterSettings, Settings
+from tracehooks.settings import FilterSettings, MaskSettings, Settings
 from tracehooks.store import Store
 from tracehooks.testing import MemoryExporter
 
@@ -69,6 +69,16 @@ def test_what_the_agent_raises_and_a_call_that_takes_too_long_are_replies_with_a
     (late,) = replies(ask(), target="slow", timeout=0.05)
     assert late.error == "AgentTimeout: no answer within 0.05 s"
     assert late.reason is Reason.NOT_ATTEMPTED
+
+
+def test_answers_and_errors_are_masked_as_everything_recorded() -> None:
+    """What must not be in a trace must not be in a replay's row or a report either."""
+    settings = SETTINGS.model_copy(update={"mask": MaskSettings(patterns=("fire|24",))})
+    agent = load_agent("tests.replay.desk:answer", timeout=10)
+    with driving(settings, agent) as driver:
+        failed, said = asyncio.run(replay([ask("fail"), ask()], driver))
+    assert failed.error == "ValueError: the desk is on [masked]"
+    assert said.answer == "Routers have a warranty of [masked] months."
 
 
 def test_a_planted_tool_reaches_the_agent_and_has_no_side_effect() -> None:

@@ -26,11 +26,13 @@ from tracehooks.tracing.carried import Carried
 from tracehooks.tracing.context import CARRIED, HERE, SPAN
 from tracehooks.tracing.decorator import is_disabled
 from tracehooks.tracing.planted import PLANT, Plant
+from tracehooks.tracing.provider import door
 
 if TYPE_CHECKING:
     from tracehooks.settings import Settings
 
 FLUSH_SECONDS = 30.0
+MAX_ERROR_CHARS = 2000
 NEVER_REACHED = "noise never reached the agent"
 
 
@@ -131,7 +133,14 @@ class Driver:
         try:
             return await self.agent.ask(ask.input), None
         except Exception as error:
-            return None, f"{type(error).__name__}: {error}".rstrip(": ")
+            return None, _told(error)
+
+
+def _told(error: Exception) -> str:
+    """How the agent failed, masked as everything that is recorded, and not endless."""
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    recording = door.recording or door.find()
+    return text[:MAX_ERROR_CHARS] if recording is None else recording.capture.text(text, MAX_ERROR_CHARS)
 
 
 def _reply(ask: Ask, trace: ItemTrace, plant: Plant | None, output: Any, error: str | None) -> Reply:
