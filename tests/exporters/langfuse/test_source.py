@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -170,7 +171,7 @@ def test_rows_that_arrive_while_paging_hide_none(any_langfuse: FakeLangfuse) -> 
     ids=lambda value: next(iter(value)),
 )
 def test_filters_are_asked_of_the_server_and_checked_again(
-    any_langfuse: FakeLangfuse, filters: dict[str, object], fields: dict[str, object]
+    any_langfuse: FakeLangfuse, filters: dict[str, Any], fields: dict[str, Any]
 ) -> None:
     """Only what matches is counted and drawn, and the server was told what that is."""
     any_langfuse.add_calls(30, start=START, spacing=1)
@@ -198,7 +199,7 @@ def test_a_server_that_ignores_the_filters_changes_nothing(langfuse: FakeLangfus
         for row in langfuse.observations[:1]
     ]
     langfuse.fail(LISTING, status=200, body={"data": rows, "meta": {}}, times=2)
-    filters = {"environment": ["production"], "tags": ["beta"], "version": ["2"]}
+    filters: dict[str, Any] = {"environment": ["production"], "tags": ["beta"], "version": ["2"]}
     drawing, _ = drawn(source(langfuse, **filters))
     assert (drawing.eligible, len(drawing.drawn)) == (1, 1)
 
