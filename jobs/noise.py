@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.jobs.noise_judging import NoiseJudging
@@ -19,7 +19,6 @@ from tracehooks.jobs.noise_preview import NoisePreview
 from tracehooks.jobs.noise_report import first_errors, ruling_dict
 from tracehooks.jobs.noise_setup import Chosen, Selection, chosen_agent, chosen_datasets, prompt_hash
 from tracehooks.noise.rows import ScoreKind
-from tracehooks.noise.ruling import NoiseRuling, rule_on_noise
 from tracehooks.reference import Reference, differences, reference_for
 from tracehooks.replay.agents import Agent
 from tracehooks.replay.asks import Ask, asks_of
@@ -34,6 +33,9 @@ from tracehooks.scoring.links import with_links
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 from tracehooks.store.replays import Replay, ReplayKey
+
+if TYPE_CHECKING:
+    from tracehooks.noise import NoiseRuling
 
 JOB = "noise"
 DELIVERY_SECONDS = 60.0
@@ -297,7 +299,11 @@ class NoiseNight:
             "pass": pass_report(outcome.tally),
         }
 
-    def _rule(self, found: Sequence[ReplayAnswer], reference: Reference | None) -> NoiseRuling:
+    def _rule(self, found: Sequence[ReplayAnswer], reference: Reference | None) -> "NoiseRuling":
+        from tracehooks.noise import (
+            rule_on_noise,
+        )  # numpy and scipy, loaded when there is something to rule on
+
         gate = self._job.gate
         return rule_on_noise(
             [one.row for one in found],

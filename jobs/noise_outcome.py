@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tracehooks.jobs.noise_report import first_errors
-from tracehooks.noise.ruling import NoiseRuling
 from tracehooks.records import Reason, Verdict
 from tracehooks.reference import Reference
 from tracehooks.replay.rows import ReplayAnswer
 from tracehooks.replay.work import HOPELESS
 from tracehooks.scoring import Tally
 from tracehooks.store.replays import ReplayCounts
+
+if TYPE_CHECKING:  # the statistics need numpy and scipy
+    from tracehooks.noise import NoiseRuling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,7 @@ class NoiseOutcome:
     ``reference`` in force.
     """
 
-    ruling: NoiseRuling
+    ruling: "NoiseRuling"
     answers: Sequence[ReplayAnswer]
     replays: ReplayCounts
     left: int
@@ -51,7 +53,7 @@ class NoiseOutcome:
         return (*unlike, *self._in_short, *agent, *judge)
 
     @property
-    def told(self) -> NoiseRuling:
+    def told(self) -> "NoiseRuling":
         """The ruling with verdict and reasons of the run."""
         return replace(self.ruling, verdict=self.verdict, reasons=self.reasons)
 

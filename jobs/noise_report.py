@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tracehooks.noise.comparison import Comparison
-from tracehooks.noise.minimums import Minimum
 from tracehooks.noise.rows import RowSummary, ScoreKind, bound_of
-from tracehooks.noise.ruling import NoiseRuling, TypeRuling
 from tracehooks.replay.asks import Ask
 from tracehooks.replay.rows import ReplayAnswer
 from tracehooks.store.replays import ReplayKey
+
+if TYPE_CHECKING:  # the statistics need numpy and scipy
+    from tracehooks.noise import Comparison, Minimum, NoiseRuling, TypeRuling
 
 LOWEST = 5
 """Variants that a report names for each noise type, at most."""
@@ -21,7 +21,7 @@ Questions = Mapping[tuple[str, str], str]
 
 
 def ruling_dict(
-    ruling: NoiseRuling,
+    ruling: "NoiseRuling",
     answers: Sequence[ReplayAnswer],
     *,
     kind: ScoreKind,
@@ -51,7 +51,7 @@ def ruling_dict(
     }
 
 
-def _type_dict(one: TypeRuling) -> dict[str, Any]:
+def _type_dict(one: "TypeRuling") -> dict[str, Any]:
     return {
         "type": one.noise_type,
         "verdict": one.verdict.value,
@@ -82,7 +82,7 @@ def summary_dict(rows: RowSummary) -> dict[str, Any]:
     }
 
 
-def _comparison_dict(one: Comparison) -> dict[str, Any]:
+def _comparison_dict(one: "Comparison") -> dict[str, Any]:
     return {
         **asdict(one),
         **{name: str(getattr(one, name)) for name in ("observed", "if_worst", "if_best", "verdict")},
@@ -91,7 +91,7 @@ def _comparison_dict(one: Comparison) -> dict[str, Any]:
     }
 
 
-def _minimum_dict(one: Minimum) -> dict[str, Any]:
+def _minimum_dict(one: "Minimum") -> dict[str, Any]:
     return {name: value for name, value in asdict(one).items() if name != "noise_type"}
 
 
