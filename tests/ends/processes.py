@@ -6,12 +6,17 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from tests.hooks.counting import ALWAYS
 from tracehooks.store import open_store
+
+C = TypeVar("C")
+R = TypeVar("R")
 
 ROOT = Path(__file__).parents[2]
 PREAMBLE = (
@@ -94,6 +99,16 @@ def run(
         begun = time.monotonic()
         out, err = process.communicate(timeout=PATIENCE)
     return Ended(process.returncode, time.monotonic() - begun, first + out, err)
+
+
+def together(folder: Path, cases: Iterable[C], one: Callable[[Path, C], R]) -> list[tuple[C, R]]:
+    """What ``one(a folder, case)`` gives for each case, all at the same time: they mostly wait."""
+    cases = list(cases)
+    folders = [folder / str(number) for number in range(len(cases))]
+    for each in folders:
+        each.mkdir()
+    with ThreadPoolExecutor(len(cases)) as pool:
+        return list(zip(cases, pool.map(one, folders, cases), strict=True))
 
 
 def left(folder: Path) -> dict[str, int]:

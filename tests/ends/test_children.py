@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ends.processes import everything, left, run
+from tests.ends.processes import Ended, everything, left, run, together
 
 pytestmark = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
 
@@ -24,39 +24,42 @@ def child(question):
 """
 
 
-@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        ("os._exit(0 if tracehooks.flush(10) else 1)", 0),
-        ("sys.exit(5)", 5),
-        ("os.kill(os.getpid(), 15)", -15),
-    ],
-    ids=["explicit flush", "sys.exit", "SIGTERM"],
-)
-def test_a_fork(tmp_path: Path, end: str, code: int, warm: bool) -> None:
-    """open-telemetry/opentelemetry-python#4215, open-telemetry/opentelemetry-python#1567,
-    open-telemetry/opentelemetry-python#2349: forked with a call not yet flushed; each stores its own."""
-    body = f"""
-    tracehooks.init()
-    if {warm}:
-        agent("before")
-        assert tracehooks.flush(10)
-    agent("parent")
-    child = os.fork()
-    if child == 0:
-        agent("child")
-        assert tracehooks.stats()["ended"] == 1
-        {end}
-    begun = time.monotonic()
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert time.monotonic() - begun < 5
-    assert code == {code}, code
+FORKS = {
+    "os._exit(0 if tracehooks.flush(10) else 1)": 0,
+    "sys.exit(5)": 5,
+    "os.kill(os.getpid(), 15)": -15,
+}
+FORK = """
+tracehooks.init()
+if {warm}:
+    agent("before")
     assert tracehooks.flush(10)
-    """
-    ended = run(tmp_path, body)
-    assert (ended.code, ended.warnings) == (0, []), ended.err
-    assert left(tmp_path) == everything(3 if warm else 2)
+agent("parent")
+child = os.fork()
+if child == 0:
+    agent("child")
+    assert tracehooks.stats()["ended"] == 1
+    {end}
+begun = time.monotonic()
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+assert time.monotonic() - begun < 5
+assert code == {code}, code
+assert tracehooks.flush(10)
+"""
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+def test_a_fork(tmp_path: Path, warm: bool) -> None:
+    """open-telemetry/opentelemetry-python#4215, open-telemetry/opentelemetry-python#1567,
+    open-telemetry/opentelemetry-python#2349: forked with a call not yet flushed; each stores its own. The
+    child ends after an explicit flush, by an exit, by SIGTERM."""
+
+    def forks(folder: Path, end: str) -> tuple[Ended, dict[str, int]]:
+        return run(folder, FORK.format(warm=warm, end=end, code=FORKS[end])), left(folder)
+
+    for end, (ended, found) in together(tmp_path, FORKS, forks):
+        assert (ended.code, ended.warnings) == (0, []), (end, ended.err)
+        assert found == everything(3 if warm else 2), end
 
 
 def test_a_fork_while_other_threads_are_at_work(tmp_path: Path) -> None:
@@ -95,40 +98,38 @@ def test_a_fork_while_other_threads_are_at_work(tmp_path: Path) -> None:
     assert left(tmp_path) == everything(int(ended.out))
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_multiprocessing(tmp_path: Path, method: str) -> None:
+METHODS = ["fork", "spawn", "forkserver"]
+PROCESSES = """
+import multiprocessing, work
+if __name__ == "__main__":
+    work.child("parent")
+    context = multiprocessing.get_context("{method}")
+    children = [context.Process(target=work.child, args=(str(n),)) for n in range(2)]
+    for child in children: child.start()
+    for child in children: child.join(40)
+    assert [child.exitcode for child in children] == [0, 0]
+"""
+EXECUTOR = """
+import multiprocessing, work
+from concurrent.futures import ProcessPoolExecutor
+if __name__ == "__main__":
+    context = multiprocessing.get_context("{method}")
+    with ProcessPoolExecutor(2, mp_context=context, initializer=work.start) as pool:
+        assert list(pool.map(work.ask, "abcd")) == [f"answer to {{q}}" for q in "abcd"]
+"""
+
+
+@pytest.mark.parametrize(("body", "calls"), [(PROCESSES, 3), (EXECUTOR, 4)], ids=["processes", "executor"])
+def test_multiprocessing(tmp_path: Path, body: str, calls: int) -> None:
     """open-telemetry/opentelemetry-python#4215: its children leave without exit handlers."""
-    (tmp_path / "work.py").write_text(WORK)
-    body = f"""
-    import multiprocessing, work
-    if __name__ == "__main__":
-        work.child("parent")
-        context = multiprocessing.get_context({method!r})
-        children = [context.Process(target=work.child, args=(str(n),)) for n in range(2)]
-        for child in children: child.start()
-        for child in children: child.join(40)
-        assert [child.exitcode for child in children] == [0, 0]
-    """
-    ended = run(tmp_path, body)
-    assert (ended.code, ended.warnings) == (0, []), ended.err
-    assert left(tmp_path) == everything(3)
 
+    def runs(folder: Path, method: str) -> tuple[Ended, dict[str, int]]:
+        (folder / "work.py").write_text(WORK)
+        return run(folder, body.format(method=method)), left(folder)
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_an_executor_of_processes(tmp_path: Path, method: str) -> None:
-    """A decorated function runs in workers."""
-    (tmp_path / "work.py").write_text(WORK)
-    body = f"""
-    import multiprocessing, work
-    from concurrent.futures import ProcessPoolExecutor
-    if __name__ == "__main__":
-        context = multiprocessing.get_context({method!r})
-        with ProcessPoolExecutor(2, mp_context=context, initializer=work.start) as pool:
-            assert list(pool.map(work.ask, "abcd")) == [f"answer to {{q}}" for q in "abcd"]
-    """
-    ended = run(tmp_path, body)
-    assert (ended.code, ended.warnings) == (0, []), ended.err
-    assert left(tmp_path) == everything(4)
+    for method, (ended, found) in together(tmp_path, METHODS, runs):
+        assert (ended.code, ended.warnings) == (0, []), (method, ended.err)
+        assert found == everything(calls), method
 
 
 def test_a_pool_that_is_terminated(tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.ends.listening import answering_port, closed_port, silent_port
-from tests.ends.processes import Ended, everything, left, run, url_of
+from tests.ends.processes import Ended, everything, left, run, together, url_of
 from tests.hooks.distribution import write_distribution
 from tracehooks.store import open_store
 
@@ -41,20 +40,17 @@ def undelivered(folder: Path) -> int:
 def test_the_exit_is_not_held_up(tmp_path: Path, endpoint: dict[str, str]) -> None:
     """open-telemetry/opentelemetry-python#3309, open-telemetry/opentelemetry-python#2024: its code, soon."""
 
-    def exits(end: str) -> Ended:
-        folder = tmp_path / (end[:8] or "return")
-        folder.mkdir()
+    def exits(folder: Path, end: str) -> Ended:
         ended = run(folder, CALL + "print('last line', flush=True)\n" + end, more=endpoint)
         assert left(folder) == everything(1)
         assert undelivered(folder) == 3
         return ended
 
     codes = {"": 0, "sys.exit(3)": 3, "raise KeyError": 1}
-    with ThreadPoolExecutor(3) as pool:
-        for (end, code), ended in zip(codes.items(), pool.map(exits, codes), strict=True):
-            assert ended.code == code, (end, ended.err)
-            assert ended.seconds < 5, end
-            assert len(ended.warnings) <= 1, end
+    for end, ended in together(tmp_path, codes, exits):
+        assert ended.code == codes[end], (end, ended.err)
+        assert ended.seconds < 5, end
+        assert len(ended.warnings) <= 1, end
 
 
 def test_sigterm_is_not_held_up(tmp_path: Path, endpoint: dict[str, str]) -> None:
@@ -131,20 +127,17 @@ print("last line", flush=True)
 def test_scorers_that_hang_hold_up_no_end(tmp_path: Path) -> None:
     """Beyond the five seconds; what the others found is stored, and what is lost is told."""
 
-    def ends(end: str) -> Ended:
-        folder = tmp_path / (end[:2] or "return")
-        folder.mkdir()
+    def ends(folder: Path, end: str) -> Ended:
         ended = run(folder, HUNG + end)
         assert left(folder) == {"calls": 1, "length": 1, "quality": 0, "thumbs": 1}
         return ended
 
     codes = {"": 0, "os.kill(os.getpid(), signal.SIGTERM)": -signal.SIGTERM}
-    with ThreadPoolExecutor(2) as pool:
-        for (end, code), ended in zip(codes.items(), pool.map(ends, codes), strict=True):
-            assert ended.code == code, (end, ended.err)
-            assert ended.seconds < 8, end
-            told = [line for line in ended.warnings if "3 spans and scores were not finished in time" in line]
-            assert told, ended.err
+    for end, ended in together(tmp_path, codes, ends):
+        assert ended.code == codes[end], (end, ended.err)
+        assert ended.seconds < 8, end
+        told = [line for line in ended.warnings if "3 spans and scores were not finished in time" in line]
+        assert told, ended.err
 
 
 def test_a_long_judge_is_waited_for(tmp_path: Path) -> None:

@@ -2,22 +2,17 @@
 
 import signal
 import textwrap
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.ends.processes import Ended, everything, left, run
+from tests.ends.processes import Ended, everything, left, run, together
 
 CALL = "from tracehooks import runtime\ntracehooks.init()\nagent('q')\n"
 LOCKS = [
     "runtime.pipeline().worker._changed",
-    "runtime.pipeline().lock",
     "runtime._runtime.lock",
-    "runtime.online()._lock",
     "runtime.online().driver.counts._lock",
-    "runtime.online().driver._lanes._lock",
     "threading._active_limbo_lock",
     "logging.root.handlers[0].lock",
-    "logging._lock",
 ]
 HELD = """
 runtime.ends._left = 1.0
@@ -30,15 +25,12 @@ with {lock}:
 def test_no_lock_that_is_held_can_hold_up_the_end(tmp_path: Path) -> None:
     """Neither one of ours nor of Python's: after the time allowed the process dies, finished or not."""
 
-    def held(number: int) -> Ended:
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        return run(folder, CALL + HELD.format(lock=LOCKS[number]), kill=signal.SIGTERM)
+    def held(folder: Path, lock: str) -> Ended:
+        return run(folder, CALL + HELD.format(lock=lock), kill=signal.SIGTERM)
 
-    with ThreadPoolExecutor(len(LOCKS)) as pool:
-        for lock, ended in zip(LOCKS, pool.map(held, range(len(LOCKS))), strict=True):
-            assert ended.code == -signal.SIGTERM, (lock, ended.err)
-            assert ended.seconds < 6, lock
+    for lock, ended in together(tmp_path, LOCKS, held):
+        assert ended.code == -signal.SIGTERM, (lock, ended.err)
+        assert ended.seconds < 6, lock
 
 
 HOLDS_FOR_A_MOMENT = '''

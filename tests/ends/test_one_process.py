@@ -5,38 +5,44 @@ from pathlib import Path
 
 import pytest
 
-from tests.ends.processes import everything, left, run
+from tests.ends.processes import Ended, everything, left, run, together
 
 CALL = "tracehooks.init()\nagent('q')\n"
 
 
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        ("", 0),
-        ("sys.exit(3)", 3),
-        ("raise KeyError('uncaught')", 1),
-        ("threading.Thread(target=lambda: (time.sleep(0.3), agent('q'))).start(); sys.exit(4)", 4),
-    ],
-    ids=["return", "sys.exit", "uncaught error", "a thread that goes on"],
-)
-def test_the_interpreter_ends(tmp_path: Path, end: str, code: int) -> None:
-    """langfuse/langfuse-docs#1050: nobody flushes."""
-    ended = run(tmp_path, CALL + end)
-    assert (ended.code, ended.warnings) == (code, []), ended.err
-    assert left(tmp_path) == everything(2 if "Thread" in end else 1)
+EXITS = {
+    "": 0,
+    "sys.exit(3)": 3,
+    "raise KeyError('uncaught')": 1,
+    "threading.Thread(target=lambda: (time.sleep(0.3), agent('q'))).start(); sys.exit(4)": 4,
+}
 
 
-@pytest.mark.parametrize(
-    "waiting",
-    ["time.sleep(60)", "asyncio.run(asyncio.sleep(60))", "threading.Event().wait(60)", "while True: pass"],
-)
-def test_sigterm(tmp_path: Path, waiting: str) -> None:
+def test_the_interpreter_ends(tmp_path: Path) -> None:
+    """langfuse/langfuse-docs#1050: nobody flushes. By return, exit, error, and with a thread that goes on."""
+
+    def exits(folder: Path, end: str) -> tuple[Ended, dict[str, int]]:
+        return run(folder, CALL + end), left(folder)
+
+    for end, (ended, found) in together(tmp_path, EXITS, exits):
+        assert (ended.code, ended.warnings) == (EXITS[end], []), (end, ended.err)
+        assert found == everything(2 if "Thread" in end else 1), end
+
+
+WAITS = ["time.sleep(60)", "asyncio.run(asyncio.sleep(60))", "threading.Event().wait(60)", "while True: pass"]
+
+
+def test_sigterm(tmp_path: Path) -> None:
     """langfuse/langfuse-docs#1050: the signal ends the process as it would have, exit code 143 in a shell."""
-    ended = run(tmp_path, CALL + f"print('ready', flush=True)\n{waiting}", kill=signal.SIGTERM)
-    assert ended.code == -signal.SIGTERM, ended.err
-    assert ended.seconds < 5
-    assert left(tmp_path) == everything(1)
+
+    def waits(folder: Path, waiting: str) -> tuple[Ended, dict[str, int]]:
+        script = CALL + f"print('ready', flush=True)\n{waiting}"
+        return run(folder, script, kill=signal.SIGTERM), left(folder)
+
+    for waiting, (ended, found) in together(tmp_path, WAITS, waits):
+        assert ended.code == -signal.SIGTERM, (waiting, ended.err)
+        assert ended.seconds < 5, waiting
+        assert found == everything(1), waiting
 
 
 def test_sigterm_as_a_shell_sees_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.ends.listening import closed_port
-from tests.ends.processes import ROOT, environment, everything, left
+from tests.ends.processes import ROOT, environment, everything, left, together
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
@@ -55,25 +55,38 @@ def serve(
 
 
 @pytest.mark.parametrize("worker", ["sync", "gthread", "uvicorn.workers.UvicornWorker"])
-@pytest.mark.parametrize("preload", [[], ["--preload"]], ids=["", "preload"])
-def test_gunicorn(tmp_path: Path, worker: str, preload: list[str]) -> None:
+def test_gunicorn(tmp_path: Path, worker: str) -> None:
     """open-telemetry/opentelemetry-python#4215: forked before or after the application was loaded."""
-    port = closed_port()
     application = "asgi_that_flushes" if "uvicorn" in worker else "wsgi"
     command = ["gunicorn", f"tests.ends.web_app:{application}", "--workers", "2", "--worker-class", worker]
-    code, pids = serve(tmp_path, [*command, "--bind", f"127.0.0.1:{port}", *preload], port)
-    assert code == 0, (tmp_path / "server.log").read_text()
-    assert pids
-    assert left(tmp_path) == everything(REQUESTS)
+
+    def served(folder: Path, preload: tuple[str, ...]) -> tuple[int, dict[str, int]]:
+        port = closed_port()
+        code, pids = serve(folder, [*command, "--bind", f"127.0.0.1:{port}", *preload], port)
+        assert pids
+        return code, left(folder)
+
+    for preload, (code, found) in together(tmp_path, [(), ("--preload",)], served):
+        assert code == 0, (preload, log_of(tmp_path))
+        assert found == everything(REQUESTS), preload
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_uvicorn(tmp_path: Path, workers: str) -> None:
-    """An application that flushes when it is shut down loses nothing."""
-    port = closed_port()
-    command = ["uvicorn", "tests.ends.web_app:asgi_that_flushes", "--workers", workers, "--port", str(port)]
-    serve(tmp_path, command, port)
-    assert left(tmp_path) == everything(REQUESTS), (tmp_path / "server.log").read_text()
+def test_uvicorn(tmp_path: Path) -> None:
+    """An application that flushes when it is shut down loses nothing, with one worker or two."""
+
+    def served(folder: Path, workers: str) -> dict[str, int]:
+        port = closed_port()
+        command = ["uvicorn", "tests.ends.web_app:asgi_that_flushes", "--workers", workers]
+        serve(folder, [*command, "--port", str(port)], port)
+        return left(folder)
+
+    for workers, found in together(tmp_path, "12", served):
+        assert found == everything(REQUESTS), (workers, log_of(tmp_path))
+
+
+def log_of(folder: Path) -> str:
+    """What the servers said."""
+    return "\n".join(file.read_text() for file in sorted(folder.rglob("server.log")))
 
 
 def test_uvicorn_without_a_lifespan(tmp_path: Path) -> None:
