@@ -85,9 +85,10 @@ class GateReport:
 
     @property
     def headline(self) -> str:
-        """The first reason of the run that decides."""
-        deciding = next((one for one in self.runs if one.verdict is self.verdict), None)
-        return deciding.reasons[0] if deciding and deciding.reasons else f"{NO_DATA}no run is stored yet"
+        """The first reason of the run that decides; of every run where all pass."""
+        deciding = [one for one in self.runs if one.verdict is self.verdict and one.reasons]
+        told = deciding if self.verdict is Verdict.PASS else deciding[:1]
+        return "; ".join(one.reasons[0] for one in told) or f"{NO_DATA}no run is stored yet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tracehooks.noise.ruling import TypeRuling
 from tracehooks.reports.gate import NOISE, GatedRun, GateReport, Moved
 from tracehooks.reports.run_words import Step
-from tracehooks.reports.wording import moment, number
+from tracehooks.reports.wording import count, moment, number
 
 TYPE_HEADINGS = ("noise type", "verdict", "mean", "scored", "reference", "lost", "bounds of the loss", "p")
 MOVED_HEADINGS = ("lost", "before", "now", "noise", "case", "variant")
@@ -60,7 +60,7 @@ def reference_line(one: GatedRun) -> str:
     return (
         f"{found.id}, number {found.number}, {found.origin} {moment(found.blessed_at)} UTC "
         f"by {found.blessed_by}, {len(found.runs)} of {len(found.candidates)} runs, "
-        f"{found.repeats} answers to each variant"
+        f"{count(found.repeats, 'answer')} to each variant"
     )
 
 
