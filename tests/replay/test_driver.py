@@ -1,17 +1,22 @@
 """The driver: every ask comes back with its trace, its failure told apart, and its environment."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tracehooks
 from tests.replay import desk
+from tracehooks import ScoringHook, traced
 from tracehooks.errors import ConfigurationError
 from tracehooks.noise.cases import Planted
-from tracehooks.records import Reason
+from tracehooks.records import AgentCall, Reason
 from tracehooks.replay import Ask, Reply, driving, load_agent, replay
+from tracehooks.scorers.function import FunctionScorer
 from tracehooks.scoring.source import load_source
 from tracehooks.settings import FilterSettings, MaskSettings, Settings
 from tracehooks.store import Store
@@ -125,6 +130,36 @@ def test_nothing_of_a_replay_stays_behind() -> None:
     last = dict(memory.spans[-1].attributes or {})
     assert last["deployment.environment.name"] == "production"
     assert "tracehooks.metadata" not in last
+
+
+def test_no_hook_scores_a_replay(tmp_path: Path) -> None:
+    """It has a scorer of its own; the same agent's calls outside of it are scored as ever."""
+    seen: list[str | None] = []
+
+    def length(call: AgentCall) -> float:
+        seen.append(call.output)
+        return 1.0
+
+    @traced(name="hooked", hooks=[ScoringHook(FunctionScorer(length, "length"))])
+    def hooked(question: str) -> str:
+        return question
+
+    tracehooks.init({"store": f"sqlite:///{tmp_path}/hooks.db"})
+    with driving(
+        SETTINGS, replace(load_agent("tests.replay.desk:answer", timeout=9), call=_as_agent(hooked))
+    ) as driver:
+        (reply,) = asyncio.run(replay([ask("in the replay")], driver))
+    assert reply.answer == "in the replay"
+    hooked("outside")
+    assert tracehooks.flush(10)
+    assert seen == ["outside"]
+
+
+def _as_agent(function: Callable[[str], str]) -> Callable[[Any], Awaitable[Any]]:
+    async def call(given: Any) -> Any:
+        return function(given)
+
+    return call
 
 
 def test_tracing_switched_off_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from tracehooks.records import Reason, Score, Status
 from tracehooks.sampling import in_sample
 from tracehooks.store import ScoreRecord
 from tracehooks.tracing.pipeline import FullText
+from tracehooks.tracing.planted import REPLAYING
 
 if TYPE_CHECKING:
     from tracehooks.settings import Settings
@@ -65,7 +66,7 @@ class HookDriver:
 
     def on_start(self, span: Any) -> None:
         """A span, anybody's, begins."""
-        if self._outermost is not None and not is_scoring():
+        if self._outermost is not None and not _is_ours():
             self._outermost.started(span)
 
     def on_span(
@@ -80,7 +81,7 @@ class HookDriver:
 
         ``refused``: its queue was full, so the span is lost, and a score would point to nothing.
         """
-        if is_scoring():
+        if _is_ours():
             return
         for hook in hooks:
             self._trigger(Job(hook, span, full), refused=refused)
@@ -205,6 +206,11 @@ class HookDriver:
             score.reason_code or Reason.SCORER_ERROR,
             job.trace_id,
         )
+
+
+def _is_ours() -> bool:
+    """Whether a scorer runs here, or a replay, which has its answers scored itself."""
+    return is_scoring() or REPLAYING.get()
 
 
 _drivers: "weakref.WeakSet[HookDriver]" = weakref.WeakSet()

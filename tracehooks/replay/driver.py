@@ -25,7 +25,7 @@ from tracehooks.scoring.source import replay_environment
 from tracehooks.tracing.carried import Carried
 from tracehooks.tracing.context import CARRIED, HERE, SPAN
 from tracehooks.tracing.decorator import is_disabled
-from tracehooks.tracing.planted import PLANT, Plant
+from tracehooks.tracing.planted import PLANT, REPLAYING, Plant
 from tracehooks.tracing.provider import door
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ class Driver:
         }
         attach(Context({**context, CARRIED: Carried(metadata=metadata, environment=self.environment)}))
         PLANT.set(plant)
+        REPLAYING.set(True)
         try:
             return await self.agent.ask(ask.input), None
         except Exception as error:

@@ -48,6 +48,8 @@ class Plant:
 
 
 PLANT: ContextVar[Plant | None] = ContextVar("tracehooks-plant", default=None)
+REPLAYING: ContextVar[bool] = ContextVar("tracehooks-replaying", default=False)
+"""True within a call that a replay made: the replay has it scored, and no hook does."""
 
 
 def plantable(function: Function, kind: str, name: str, shape: int) -> Function:
