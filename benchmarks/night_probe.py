@@ -1,16 +1,14 @@
 """One night in a process of its own: ``python -m benchmarks.night_probe STORE JUDGE SIZE``."""
 
 import json
-import resource
 import sys
 import time
 from datetime import UTC, datetime
 
+from benchmarks.memory import peak_megabytes
 from tracehooks.jobs.toxicity import ToxicityNight
 from tracehooks.settings import Settings
 from tracehooks.store import open_store
-
-KILOBYTES = 1 if sys.platform == "darwin" else 1024  # what ru_maxrss counts in
 
 
 def main(store_url: str, judge_url: str, size: int) -> None:
@@ -28,7 +26,7 @@ def main(store_url: str, judge_url: str, size: int) -> None:
         run = night.run()
         scored = store.items.outcomes(run.id)["scored"]
     seconds = time.monotonic() - before
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KILOBYTES / 1e6
+    megabytes = peak_megabytes()
     print(json.dumps({"seconds": seconds, "megabytes": megabytes, "scored": scored}))
 
 

@@ -1,7 +1,6 @@
 """One listing of a Langfuse-shaped server, in a process of its own: ``ours|theirs URL SIZE``."""
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 import httpx
 import orjson
 
+from benchmarks.memory import peak_megabytes
 from benchmarks.outbox import KEYS
 from tracehooks.exporters.langfuse.client import Client
 from tracehooks.exporters.langfuse.filters import RowFilter, encoded, of_types, within
@@ -20,7 +20,6 @@ from tracehooks.exporters.langfuse.survey import written
 from tracehooks.scoring.drawing import DrawRequest
 from tracehooks.settings import FilterSettings, Settings
 
-KILOBYTES = 1 if sys.platform == "darwin" else 1024  # what ru_maxrss counts in
 NOW = datetime.now(UTC)
 START, END = NOW - timedelta(days=2), NOW + timedelta(days=2)
 
@@ -53,7 +52,7 @@ def theirs(url: str, size: int) -> Callable[[], int]:
     def work() -> int:
         rows, cursor = 0, None
         while True:
-            place = {"cursor": cursor} if cursor else {}
+            place: dict[str, str] = {"cursor": cursor} if cursor else {}
             said = orjson.loads(client.get("/api/public/v2/observations", params={**query, **place}).content)
             rows += len(said["data"])
             cursor = said["meta"].get("cursor")
@@ -67,17 +66,13 @@ def _request(start: datetime, end: datetime, size: int) -> DrawRequest:
     return DrawRequest(start=start, window_start=start, end=end, settled=END, salt="toxicity", size=size)
 
 
-def _megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KILOBYTES / 1e6
-
-
 def main(way: str, url: str, size: int) -> None:
     """Prints CPU seconds, the growth of the memory's peak, and how many calls were listed."""
     work = {"ours": ours, "theirs": theirs}[way](url, size)
-    memory, cpu = _megabytes(), time.process_time()
+    memory, cpu = peak_megabytes(), time.process_time()
     listed = work()
     cpu = time.process_time() - cpu
-    print(json.dumps({"cpu": cpu, "megabytes": _megabytes() - memory, "listed": listed}))
+    print(json.dumps({"cpu": cpu, "megabytes": peak_megabytes() - memory, "listed": listed}))
 
 
 if __name__ == "__main__":
