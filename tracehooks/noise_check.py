@@ -55,6 +55,7 @@ class NoiseCheck:
 
         async def asked() -> Any:
             PLANT.set(plant)
+            _mark_as_replay(self.settings, self.case, self.variant)
             return await _asking(self.settings, agent)(self.input)
 
         answer = _in_a_loop(asked())
@@ -106,6 +107,19 @@ class NoiseCheck:
         }
         head = f"{self.case.id}, {self.variant.id} ({self.noise_type}), {score.name}: {what}"
         return "\n".join([head, *(f"  {name}: {excerpt(text, 400)}" for name, text in lines.items() if text)])
+
+
+def _mark_as_replay(settings: Settings, case: NoiseCase, variant: NoiseVariant) -> None:
+    """What is traced from here on, where the agent's module sets tracing up, is no customer's call."""
+    from opentelemetry.context import attach, set_value
+
+    from tracehooks.scoring.source import replay_environment
+    from tracehooks.tracing.carried import Carried
+    from tracehooks.tracing.context import CARRIED
+
+    labels = {"case": case.id, "variant": variant.id, "noise_type": variant.noise_type}
+    carried = Carried(metadata=labels, environment=replay_environment(settings.environment))
+    attach(set_value(CARRIED, carried))
 
 
 def _asking(settings: Settings, agent: Callable[[Any], Any] | str | None) -> Callable[[Any], Any]:

@@ -1,6 +1,7 @@
 """`gate`: one verdict over stored runs, as exit code, terminal, JSON, JUnit and Markdown."""
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,12 +13,14 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.cli.shop import Inside, Outcome, Shop
+from tests.cli.shop import Inside, Outcome, Shop, command, environment
 from tests.fake_openai import FakeOpenAI, ToxicWords
 from tests.noise_runs import Values, noise_run, steady
 from tests.stored import RUDE, mixed
+from tracehooks.noise.items import items
 from tracehooks.records import Reason
 from tracehooks.reference import reference_for, store_reference
+from tracehooks.replay import noise_rows
 
 SCHEMA = json.loads((files("tracehooks.config") / "schemas" / "gate.schema.json").read_text(encoding="utf-8"))
 
@@ -261,6 +264,31 @@ def test_a_wrong_word_is_2(shop: Shop, inside: Inside, args: tuple[str, ...], sa
     result = inside(shop, "gate", *args)
     assert result.code == 2
     assert says in result.err
+
+
+def test_every_repeat_is_a_row_of_its_own(shop: Shop, inside: Inside) -> None:
+    """langfuse/langfuse#15935: 4 questions five times are 20 results, each item over its five."""
+    values: Values = {(f"c{case}", "lies"): [0.8, 0.9, 1.0, 0.9, 0.9] for case in range(4)}
+    with shop.store() as store:
+        run = noise_run(store, 1, values, repeats=5)
+        rows = noise_rows(store, run)
+    assert len(rows) == 20
+    assert [(one.scored, round(one.mean or 0, 3), round(one.spread or 0, 4)) for one in items(rows)] == [
+        (5, 0.9, 0.0707)
+    ] * 4
+    (lies,) = inside(shop, "gate", "--json").json["runs"][0]["types"]
+    assert (lies["scored"], lies["wanted"], lies["mean"]) == (20, 20, pytest.approx(0.9))
+
+
+def test_a_reader_that_goes_away_does_not_change_the_code(shop: Shop) -> None:
+    """promptfoo/promptfoo#335: `| head` must not turn a red gate green, nor an open one red."""
+    for value, expected in ((0.9, 0), (0.1, 1), (Reason.TIMEOUT, 3)):
+        with shop.store() as store:
+            noise_run(store, int(expected) + 1, steady(value))
+        line = f"{' '.join(command('gate'))} --markdown g.md | head -1; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", line], cwd=shop.folder, env=environment(), capture_output=True)
+        assert done.returncode == expected, done.stderr
+        assert (shop.folder / "g.md").read_text(encoding="utf-8").startswith("## ")
 
 
 def test_texts_of_agents_are_not_obeyed(shop: Shop, inside: Inside) -> None:

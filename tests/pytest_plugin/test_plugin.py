@@ -119,6 +119,19 @@ def test_an_agent_that_believes_noise_fails_by_name_and_says_why(tmp_path: Path)
     assert "Traceback" not in result.stdout
 
 
+def test_what_a_test_traces_is_kept_out_of_the_nights(tmp_path: Path) -> None:
+    """An agent whose module sets tracing up leaves traces of a replay, not of customers."""
+    from tracehooks.store import open_store
+
+    test = "import tracehooks\ntracehooks.init()\n" + TEST
+    (tmp_path / "tracehooks.yaml").write_text("store: sqlite:///t.db\nenvironment: ci\n", encoding="utf-8")
+    assert "2 passed, 1 skipped" in run(tmp_path, "-k", "not t1", test=test).stdout
+    with open_store(f"sqlite:///{tmp_path}/t.db") as store:
+        calls = store.calls.latest(10)
+    assert {call.environment for call in calls} == {"ci-replay"}
+    assert {call.metadata["variant"] for call in calls} == {"m1", "d1"}
+
+
 def test_xdist_runs_the_same_items(tmp_path: Path) -> None:
     """Workers collect alike, so the items are shared out."""
     result = run(tmp_path, "-n", "2", "-k", "not t1")
