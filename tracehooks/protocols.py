@@ -107,7 +107,8 @@ class ScoreSink(Protocol):
     """Where scores go. A sink may be handed the same score twice and must then keep one.
 
     It may also have ``wants_unscored = True`` for results without a value, ``unwanted``, names of scores that
-    it is never to get, and ``senders``, how many threads may deliver at once.
+    it is never to get, ``senders``, how many threads may deliver at once, ``batch``, how many scores at once,
+    and ``wants_calls = False`` when it has no use for the scored calls.
     """
 
     def deliver(self, scores: Sequence["Delivery"]) -> Sequence["Receipt"]:

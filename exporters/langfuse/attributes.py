@@ -6,6 +6,7 @@ Names: https://langfuse.com/integrations/native/opentelemetry#property-mapping
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -77,6 +78,7 @@ def tells_usage(attributes: Mapping[str, Any]) -> bool:
     return USAGE in attributes or any(name.startswith(USAGE_PREFIXES) for name in attributes)
 
 
+@lru_cache(maxsize=1000)
 def environment_name(text: str | None) -> str:
     """An environment's name as Langfuse keeps it: of spans and scores alike, so that they stay together.
 

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import orjson
-
 from tracehooks.exporters.langfuse.attributes import environment_name
 from tracehooks.protocols import Delivery
 from tracehooks.store.encoding import safe_text, to_json
 
 LONGEST_TEXT = 500  # characters of a TEXT score's value
 LONGEST_COMMENT = 20_000  # characters
-LARGEST_METADATA = 200_000  # bytes of JSON; a request may have a million
+LARGEST = 300_000  # bytes of a score with a long analysis; a request may have a million
 # what the judge was asked and answered word for word stays in the store: it holds the user's own words
 STAYS_HERE = frozenset({"prompt", "raw"})
 REVISION_STEP = timedelta(milliseconds=1)
@@ -47,9 +45,14 @@ class Letter:
 
 def letter(delivery: Delivery, config_id: str | None = None) -> Letter:
     """The letter for ``delivery``. Raises Unsendable for what no server would keep."""
+    fields = body(delivery, config_id)
+    encoded = to_json(fields).encode()
+    if len(encoded) > LARGEST:
+        cut = {**fields["metadata"], "analysis": "too long to be sent; it is in the store"}
+        encoded = to_json({**fields, "metadata": cut}).encode()
     return Letter(
         id=delivery.id,
-        body=to_json(body(delivery, config_id)).encode(),
+        body=encoded,
         event_time=milliseconds(delivery.time + REVISION_STEP * delivery.revision),
         event_id=f"{delivery.id}-{delivery.revision}",
     )
@@ -83,8 +86,10 @@ def body(delivery: Delivery, config_id: str | None = None) -> dict[str, Any]:
 def comment(delivery: Delivery) -> str:
     """The score's reason, readable alone, and never empty: an empty one would leave an earlier one there."""
     score = delivery.score
-    value = f"{score.value:g}" if isinstance(score.value, float) else str(score.value)
-    text = safe_text(score.comment).strip() or f"{score.name}: {value}"
+    text = safe_text(score.comment).strip()
+    if not text:
+        value = f"{score.value:g}" if isinstance(score.value, float) else score.value
+        text = f"{score.name}: {value}"
     return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - 1] + "…"
 
 
@@ -104,11 +109,9 @@ def metadata(delivery: Delivery) -> Mapping[str, Any]:
     }
     if delivery.revision == 1:  # later ones take back what an earlier one said
         found = {key: value for key, value in found.items() if value is not None}
-    if len(orjson.dumps(found, default=str, option=orjson.OPT_NON_STR_KEYS)) > LARGEST_METADATA:
-        found["analysis"] = "too long to be sent; it is in the store"
     return found
 
 
 def milliseconds(moment: datetime) -> str:
     """``2026-11-30T12:00:00.001Z``: as fine as the server keeps it."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

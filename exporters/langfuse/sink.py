@@ -13,6 +13,7 @@ from tracehooks.protocols import Delivery, ReadBack, Receipt
 from tracehooks.settings import Settings
 
 SENDERS = 3
+BATCH = 500  # scores from the outbox at once; the writer sends them in requests of a hundred
 RESENT_SINGLY = 2
 PRESCREENS = frozenset({"toxicity_prescreen"})
 CONFIRM_AFTER = timedelta(seconds=7)
@@ -26,7 +27,7 @@ class LangfuseSink:
     now, and so wins over whatever else was written under its id.
     """
 
-    senders = SENDERS
+    senders, batch, wants_calls = SENDERS, BATCH, False
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from tracehooks.exporters.langfuse.server import ABSENT, NO_LIST, Server, Writes
 from tracehooks.protocols import Receipt
 
 MOST_BYTES: Mapping[Writes, int] = {"list": 900_000, "events": 3_500_000, "single": 900_000}
+MOST_SCORES = 100  # in one request
 DENIED = frozenset({401, 403})
 NOT_ACCEPTED = "Event type not accepted"
 NO_OBJECT = b"received object"
@@ -110,7 +111,7 @@ def _packs(letters: Sequence[Letter], most: int) -> Iterable[list[Letter]]:
     pack: list[Letter] = []
     size = 0
     for letter in letters:
-        if pack and size + len(letter.body) > most:
+        if pack and (size + len(letter.body) > most or len(pack) == MOST_SCORES):
             yield pack
             pack, size = [], 0
         pack.append(letter)

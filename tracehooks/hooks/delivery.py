@@ -101,7 +101,7 @@ class _Guarded:
         self._name, self._sink = name, sink
         self._failing = False
         self.confirms = hasattr(sink, "confirm")
-        for option in ("confirm", "confirm_after", "senders"):
+        for option in ("confirm", "confirm_after", "senders", "batch", "wants_calls"):
             if hasattr(sink, option):
                 setattr(self, option, getattr(sink, option))
 

@@ -131,7 +131,7 @@ class Deliverer:
         return all(results)
 
     def _batch(self, name: str, sink: ScoreSink) -> "Batch":
-        deliveries = self._store.outbox.pending(name, BATCH, self._owner, LEASE)
+        deliveries = self._store.outbox.pending(name, *self._claim(sink), calls=_wants_calls(sink))
         if not deliveries:
             return Batch.LAST
         receipts = _receipts(name, sink, deliveries)
@@ -143,12 +143,15 @@ class Deliverer:
             return Batch.FAILED
         return Batch.FULL
 
+    def _claim(self, sink: ScoreSink) -> tuple[int, str, timedelta]:
+        return getattr(sink, "batch", BATCH), self._owner, LEASE
+
     def _look(self, name: str, sink: ScoreSink, end: float | None) -> bool:
         """Look for what was accepted and is due; False when it could not be looked for."""
         if not hasattr(sink, "confirm"):
             return True
         while end is None or time.monotonic() < end:
-            deliveries = self._store.outbox.accepted(name, BATCH, self._owner, LEASE)
+            deliveries = self._store.outbox.accepted(name, *self._claim(sink), calls=_wants_calls(sink))
             if not deliveries:
                 return True
             try:
@@ -169,6 +172,10 @@ class Batch(Enum):
     FULL = auto()
     LAST = auto()
     FAILED = auto()
+
+
+def _wants_calls(sink: ScoreSink) -> bool:
+    return bool(getattr(sink, "wants_calls", True))
 
 
 def _started(work: Callable[[int], None], number: int) -> threading.Thread:

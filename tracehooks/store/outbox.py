@@ -5,25 +5,26 @@ it: ``confirmed`` says that the same value and comment were read back. One that 
 read back is pending again, and ``dead`` when that goes on; so is one that the sink refuses for good.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Text, column, func, or_, select, table, update
 
 from tracehooks.protocols import Delivery, ReadBack, Receipt
 from tracehooks.records import AgentCall
+from tracehooks.store.among import among
 from tracehooks.store.calls import read_calls
 from tracehooks.store.database import Area, Database
 from tracehooks.store.encoding import (
-    chunks,
     duration_micros,
     from_micros,
     optional_text,
     safe_text,
     to_micros,
 )
-from tracehooks.store.score_table import SCORES, kept_call, stored_score
+from tracehooks.store.score_table import SCORES, kept_call, score_of
 from tracehooks.store.upserts import upsert
 
 OUTBOX = table(
@@ -46,9 +47,16 @@ LONGEST_PAUSE = timedelta(minutes=10)
 # between looking for a score that was accepted and looking again; then it is sent again
 CHECK_PAUSES = tuple(timedelta(seconds=seconds) for seconds in (5, 10, 20, 40, 80))
 MOST_RESENT = 3
-IDS_AT_ONCE = 500
 
 Claimable = Literal["pending", "accepted"]
+
+
+class Counters(NamedTuple):
+    """What a row counts: sendings, looks in vain since it was accepted, and sendings for nothing."""
+
+    attempts: int
+    checks: int
+    resent: int
 
 
 class Outbox:
@@ -57,15 +65,24 @@ class Outbox:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database, self._clock = database, clock
 
-    def pending(self, sink: str, limit: int, owner: str, lease: timedelta) -> list[Delivery]:
-        """Take at most ``limit`` deliveries that are due; no one else gets them before ``lease`` is over."""
-        return self._claim("pending", sink, limit, owner, lease)
+    def pending(
+        self, sink: str, limit: int, owner: str, lease: timedelta, *, calls: bool = True
+    ) -> list[Delivery]:
+        """Take at most ``limit`` deliveries that are due; no one else gets them before ``lease`` is over.
 
-    def accepted(self, sink: str, limit: int, owner: str, lease: timedelta) -> list[Delivery]:
+        Without ``calls`` they come without the scored calls, which is quicker.
+        """
+        return self._claim("pending", sink, limit, owner, lease, calls)
+
+    def accepted(
+        self, sink: str, limit: int, owner: str, lease: timedelta, *, calls: bool = True
+    ) -> list[Delivery]:
         """The same of those that were accepted and are due to be looked for."""
-        return self._claim("accepted", sink, limit, owner, lease)
+        return self._claim("accepted", sink, limit, owner, lease, calls)
 
-    def _claim(self, state: Claimable, sink: str, limit: int, owner: str, lease: timedelta) -> list[Delivery]:
+    def _claim(
+        self, state: Claimable, sink: str, limit: int, owner: str, lease: timedelta, calls: bool
+    ) -> list[Delivery]:
         now = to_micros(self._clock())
         due = (
             select(OUTBOX.c.sink, OUTBOX.c.score_id)
@@ -83,7 +100,7 @@ class Outbox:
 
         def work(connection: Connection) -> list[Delivery]:
             taken = {row.score_id: (row.revision, row.resent) for row in connection.execute(statement)}
-            return _deliveries(connection, taken)
+            return _deliveries(connection, taken, calls)
 
         return self._database.write(Area.WORK, work)
 
@@ -101,12 +118,9 @@ class Outbox:
         pause, or as long as the sink asked for; or dead when trying again cannot help. A receipt for a
         revision that was replaced meanwhile changes nothing: the newer one is still pending.
         """
-        said = {receipt.id: receipt for receipt in receipts}
-
-        def outcome(row: Any, now: int) -> dict[str, Any]:
-            return _sent(said[row.score_id], row.attempts + 1, now, duration_micros(confirm_after))
-
-        self._settle("pending", sink, said, deliveries, outcome)
+        after = duration_micros(confirm_after)
+        said = {one.id: replace(one, id="") for one in receipts}
+        self._settle("pending", sink, said, deliveries, lambda one, row, now: _sent(one, row, now, after))
 
     def settle_read_backs(
         self, sink: str, read_backs: Sequence[ReadBack], deliveries: Sequence[Delivery]
@@ -115,12 +129,8 @@ class Outbox:
 
         Confirmed; or to be looked for again; or, looked for often enough, pending again, or in the end dead.
         """
-        said = {read_back.id: read_back for read_back in read_backs}
-
-        def outcome(row: Any, now: int) -> dict[str, Any]:
-            return _looked_for(said[row.score_id], row.checks, row.resent, now)
-
-        self._settle("accepted", sink, said, deliveries, outcome)
+        said = {one.id: replace(one, id="") for one in read_backs}
+        self._settle("accepted", sink, said, deliveries, _looked_for)
 
     def _settle(
         self,
@@ -128,18 +138,19 @@ class Outbox:
         sink: str,
         said: Mapping[str, Any],
         deliveries: Sequence[Delivery],
-        outcome: Callable[[Any, int], dict[str, Any]],
+        outcome: Callable[[Any, Any, int], dict[str, Any]],
     ) -> None:
+        """Write what was ``said`` by id; most rows are alike, and those alike are written together."""
         now = to_micros(self._clock())
         revisions = {delivery.id: delivery.revision for delivery in deliveries}
 
         def work(connection: Connection) -> None:
-            outcomes: dict[tuple[Any, ...], list[str]] = {}
-            for row in _rows_in(connection, state, sink, list(revisions)):
-                if row.revision == revisions[row.score_id] and row.score_id in said:
-                    outcomes.setdefault(tuple(outcome(row, now).items()), []).append(row.score_id)
-            for values, ids in outcomes.items():
-                _set(connection, sink, ids, dict(values))
+            alike: dict[Any, list[str]] = {}
+            for score_id, revision, *counters in _rows_in(connection, state, sink, list(revisions)):
+                if revision == revisions[score_id] and score_id in said:
+                    alike.setdefault((said[score_id], Counters(*counters)), []).append(score_id)
+            for (one, counters), ids in alike.items():
+                _set(connection, sink, ids, outcome(one, counters, now))
 
         self._database.write(Area.WORK, work)
 
@@ -239,23 +250,26 @@ def enqueue(connection: Connection, sink: str, revisions: Mapping[str, int], now
     upsert(connection, OUTBOX, KEY, rows)
 
 
-def _deliveries(connection: Connection, taken: Mapping[str, tuple[int, int]]) -> list[Delivery]:
+def _deliveries(
+    connection: Connection, taken: Mapping[str, tuple[int, int]], with_calls: bool
+) -> list[Delivery]:
     """The deliveries of scores given as {id: (revision, how often resent)}, by the calls' start."""
-    rows = [
-        dict(row)
-        for chunk in chunks(sorted(taken), IDS_AT_ONCE)
-        for row in connection.execute(select(SCORES).where(SCORES.c.id.in_(chunk))).mappings()
-    ]
+    query = select(SCORES).where(among(connection, SCORES.c.id, list(taken)))
+    rows = connection.execute(query.order_by(SCORES.c.call_start, SCORES.c.id)).mappings().all()
+    if not with_calls:
+        return [_delivery(row, None, *taken[row["id"]]) for row in rows]
     calls = read_calls(connection, [(row["trace_id"], row["span_id"]) for row in rows])
-    rows.sort(key=lambda row: (row["call_start"], row["id"]))
-    return [_delivery(row, calls.get((row["trace_id"], row["span_id"])), *taken[row["id"]]) for row in rows]
+    return [
+        _delivery(row, calls.get((row["trace_id"], row["span_id"])) or kept_call(row), *taken[row["id"]])
+        for row in rows
+    ]
 
 
-def _delivery(row: Mapping[str, Any], call: AgentCall | None, revision: int, resent: int) -> Delivery:
+def _delivery(row: Any, call: AgentCall | None, revision: int, resent: int) -> Delivery:
     return Delivery(
         id=row["id"],
-        score=stored_score(row).score,
-        call=call or kept_call(row),
+        score=score_of(row),
+        call=call,
         time=from_micros(row["call_start"]),
         environment=row["environment"],
         revision=revision,
@@ -267,16 +281,17 @@ def _delivery(row: Mapping[str, Any], call: AgentCall | None, revision: int, res
     )
 
 
-def _rows_in(connection: Connection, state: Claimable, sink: str, ids: Sequence[str]) -> Iterator[Any]:
-    for chunk in chunks(ids, IDS_AT_ONCE):
-        query = select(OUTBOX).where(
-            OUTBOX.c.sink == sink, OUTBOX.c.score_id.in_(chunk), OUTBOX.c.state == state
-        )
-        yield from connection.execute(query).all()
+def _rows_in(connection: Connection, state: Claimable, sink: str, ids: Sequence[str]) -> Sequence[Any]:
+    columns = (OUTBOX.c.score_id, OUTBOX.c.revision, OUTBOX.c.attempts, OUTBOX.c.checks, OUTBOX.c.resent)
+    theirs = among(connection, OUTBOX.c.score_id, ids)
+    return connection.execute(
+        select(*columns).where(OUTBOX.c.sink == sink, OUTBOX.c.state == state, theirs)
+    ).all()
 
 
-def _sent(receipt: Receipt, attempts: int, now: int, confirm_after: int) -> dict[str, Any]:
-    """What a receipt, the one for the attempt of this number, makes of its row."""
+def _sent(receipt: Receipt, row: Counters, now: int, confirm_after: int) -> dict[str, Any]:
+    """What a receipt makes of its row."""
+    attempts = row.attempts + 1
     values: dict[str, Any] = {"attempts": attempts, "owner": None, "updated_at": now, "error": None}
     if receipt.accepted:
         return values | {"state": "accepted", "checks": 0, "next_attempt": now + confirm_after}
@@ -288,8 +303,9 @@ def _sent(receipt: Receipt, attempts: int, now: int, confirm_after: int) -> dict
     return values | {"next_attempt": now + duration_micros(pause_after(attempts))}
 
 
-def _looked_for(read_back: ReadBack, checks: int, resent: int, now: int) -> dict[str, Any]:
-    """What looking for a score makes of its row, after so many looks in vain and so many times resent."""
+def _looked_for(read_back: ReadBack, row: Counters, now: int) -> dict[str, Any]:
+    """What looking for a score makes of its row."""
+    checks, resent = row.checks, row.resent
     values: dict[str, Any] = {"owner": None, "updated_at": now, "error": None}
     if read_back.found == "same":
         return values | {"state": "confirmed"}
@@ -302,9 +318,8 @@ def _looked_for(read_back: ReadBack, checks: int, resent: int, now: int) -> dict
 
 
 def _set(connection: Connection, sink: str, ids: Sequence[str], values: dict[str, Any]) -> None:
-    for chunk in chunks(ids, IDS_AT_ONCE):
-        statement = update(OUTBOX).where(OUTBOX.c.sink == sink, OUTBOX.c.score_id.in_(chunk))
-        connection.execute(statement.values(values))
+    theirs = among(connection, OUTBOX.c.score_id, ids)
+    connection.execute(update(OUTBOX).where(OUTBOX.c.sink == sink, theirs).values(values))
 
 
 def pause_after(attempts: int) -> timedelta:

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnClause, Double, Text, column, table
 
-from tracehooks.records import AgentCall, Reason, Status, score_id
+from tracehooks.records import AgentCall, Reason, Score, Status, TraceRef, score_id
 from tracehooks.store.encoding import (
     from_json,
     from_micros,
@@ -137,4 +137,18 @@ def stored_score(row: Any) -> StoredScore:
         scored_at=from_micros(row["scored_at"]),
         source=row["source"],
         entries=row["entries"],
+    )
+
+
+def score_of(row: Any) -> Score:
+    """The Score of one row of ``SCORES``, as its scorer made it."""
+    return Score(
+        name=row["name"],
+        status=row["status"],
+        value=row["text"] if row["number"] is None else row["number"],
+        reason_code=row["reason_code"],
+        comment=row["comment"],
+        target=TraceRef(row["trace_id"], row["span_id"]),
+        data_type=row["data_type"],
+        metadata=from_json(row["metadata"]),
     )
