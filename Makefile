@@ -9,7 +9,9 @@ CONFIG ?= config/demo/tracehooks.yaml
 
 nightly: setup  ## run the demo agent if the store is empty, then the night; ends in one verdict
 	@$(BIN)/tracehooks demo --if-empty --config $(CONFIG)
-	@$(BIN)/tracehooks run nightly --config $(CONFIG)
+	@$(BIN)/tracehooks run nightly --config $(CONFIG); code=$$?; \
+	  $(BIN)/tracehooks report nightly --html .tracehooks/night.html --config $(CONFIG) && \
+	  echo "look at it: $(BIN)/tracehooks view --config $(CONFIG)"; exit $$code
 
 test: setup  ## all tests
 	$(BIN)/python -m pytest -q -n auto --dist loadfile

@@ -1,12 +1,13 @@
 """``tracehooks report``: a stored run's report."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.files import write_file
-from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
+from tracehooks.cli.options import NIGHTLY, ConfigOption, JsonOption
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
@@ -18,7 +19,11 @@ from tracehooks.store import RunRecord, Store
 
 NO_DATA = 3
 ALL_WORST = 10
-NIGHTS_LOOKED_AT = 200
+JOBS: Mapping[str, tuple[str, ...]] = {
+    "toxicity": ("toxicity",),
+    "noise": ("noise",),
+    NIGHTLY: ("toxicity", "noise"),
+}
 
 app = verb_app()
 
@@ -27,12 +32,19 @@ app = verb_app()
     epilog=examples(
         "tracehooks report",
         "tracehooks report 4be1a07c --markdown >> $GITHUB_STEP_SUMMARY",
-        "tracehooks report --html night.html --redact",
+        "tracehooks report nightly --html night.html --redact",
         "tracehooks report --compare --markdown",
     )
 )
 def report(
-    run: RunArgument = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="A run's id or the beginning of it; or toxicity, noise or nightly for the latest.",
+            show_default=False,
+        ),
+    ] = None,
     config: ConfigOption = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Markdown, for a pull request or a job summary.")
@@ -65,27 +77,39 @@ def report(
         with reading(settings) as store:
             return _rank(store, markdown=markdown, as_json=as_json)
     with reading(settings) as store:
-        found = store.runs.get(run) if run else store.runs.latest()
-        if found is None:
+        found = _chosen(store, run)
+        if not found:
             return _nothing(as_json=as_json)
         if html is not None:
             return _write_html(store, found, html, redact=redact, hint=config_hint(config))
-        made = run_report(store, found, hint=config_hint(config))
+        made = [run_report(store, each, hint=config_hint(config)) for each in found]
     if as_json:
-        output.show_json(run_dict(made))
+        documents = [run_dict(each) for each in made]
+        output.show_json({"job": NIGHTLY, "runs": documents} if run == NIGHTLY else documents[0])
     elif markdown:
-        output.write(run_markdown(made))
+        output.write("\n".join(run_markdown(each) for each in made))
     else:
-        output.show(run_renderable(made, shown=ALL_WORST))
+        for each in made:
+            output.show(run_renderable(each, shown=ALL_WORST))
     return 0
 
 
-def _write_html(store: Store, run: RunRecord, html: str, *, redact: bool, hint: str) -> int:
+def _chosen(store: Store, run: str | None) -> list[RunRecord]:
+    """The run that is named, the latest of each job that is named, or the latest of all."""
+    if run is None:
+        found = [store.runs.latest()]
+    elif run in JOBS:
+        found = [store.runs.latest(job) for job in JOBS[run]]
+    else:
+        found = [store.runs.get(run)]
+    return [each for each in found if each is not None]
+
+
+def _write_html(store: Store, runs: Sequence[RunRecord], html: str, *, redact: bool, hint: str) -> int:
     from tracehooks.reports.run_html import TEXT_LENGTH, run_html
 
-    made = run_report(store, run, hint=hint, length=TEXT_LENGTH)
-    page = run_html(made, store, store.runs.list(run.job, limit=NIGHTS_LOOKED_AT), redact=redact)
-    output.say(f"wrote {write_file(html, page)}")
+    made = [run_report(store, run, hint=hint, length=TEXT_LENGTH) for run in runs]
+    output.say(f"wrote {write_file(html, run_html(made, store, redact=redact))}")
     return 0
 
 

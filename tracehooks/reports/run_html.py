@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 from markupsafe import Markup
 
@@ -21,39 +22,47 @@ NOISE = "noise"
 TEXT_LENGTH = 2000
 """Characters of a call's text that the file holds."""
 LOWEST = 5
+NIGHTS_LOOKED_AT = 200
+GRAVEST = (1, 3, 0)
 
 
-def run_html(
-    report: RunReport, store: Store, history: Sequence[RunRecord] = (), *, redact: bool = False
-) -> str:
-    """The whole report; ``history`` are the job's runs, newest first, for the picture.
+def run_html(reports: Sequence[RunReport], store: Store, *, redact: bool = False) -> str:
+    """One or several runs' reports as one page, the gravest verdict first.
 
     With ``redact`` the file holds no text of any call, and no comment, which may quote one.
     Raises MissingExtraError without the extra ``tracehooks[view]``.
     """
-    run = report.run
-    shown = nights(comparable(history, run))
+    ranked = sorted(reports, key=lambda report: GRAVEST.index(report.exit_code))
     return render(
         "report.html",
         {
-            "run": run,
-            "word": mark(run),
-            "why": headline(run),
+            "parts": [_part(report, store) for report in ranked],
             "style": Markup(style()),  # noqa: S704 - our own file
             "redacted": redact,
-            "nights": shown,
-            "chart": rate_chart(shown),
-            "called": called(run),
-            "matrix": matrix_of(store, run),
-            "types": run.report.get("types") or (),
-            "lowest": lowest_of(run.report.get("types") or (), open_ones=LOWEST, passed=LOWEST),
-            "worst": report.worst,
-            "facts_rows": facts_of(report),
-            "steps": [step for step in steps_of(report) if "--html" not in step.command],
             "version": version("tracehooks"),
             "made": datetime.now(UTC),
         },
     )
+
+
+def _part(report: RunReport, store: Store) -> dict[str, Any]:
+    run = report.run
+    shown = nights(comparable(store.runs.list(run.job, limit=NIGHTS_LOOKED_AT), run))
+    types = run.report.get("types") or ()
+    return {
+        "run": run,
+        "word": mark(run),
+        "why": headline(run),
+        "nights": shown,
+        "chart": rate_chart(shown),
+        "called": called(run),
+        "matrix": matrix_of(store, run),
+        "types": types,
+        "lowest": lowest_of(types, open_ones=LOWEST, passed=LOWEST),
+        "worst": report.worst,
+        "facts_rows": facts_of(report),
+        "steps": [step for step in steps_of(report) if "--html" not in step.command],
+    }
 
 
 def matrix_of(store: Store, run: RunRecord) -> Matrix | None:
