@@ -405,3 +405,18 @@ def test_one_case_is_read_from_a_mapping() -> None:
     assert case_from({"id": "a", "query": "x"}).query == "x"
     with pytest.raises(ConfigurationError, match="query: is missing"):
         case_from({"id": "a"})
+
+
+def test_a_package_can_bring_datasets() -> None:
+    """By its name before a colon; a package that is not there is one sentence."""
+    found = read_datasets(["tracehooks.config:datasets/*.yaml"])
+    assert {dataset.name for dataset in found} == {"help-desk", "security"}
+    assert read_datasets(["tracehooks.config:datasets/nothing-*.yaml"]) == []
+    with pytest.raises(ConfigurationError, match="there is no package no_such_package"):
+        read_datasets(["no_such_package:x.yaml"])
+
+
+def test_a_file_with_a_colon_in_its_name_is_a_file(tmp_path: Path) -> None:
+    """Where it exists it goes before a package of that name."""
+    (tmp_path / "tracehooks:odd.json").write_text('{"cases": []}')
+    assert [one.name for one in read_datasets(["tracehooks:odd.json"], tmp_path)] == ["tracehooks:odd"]

@@ -1,6 +1,5 @@
 """Which dataset files a verb works on: those named, or those of the settings."""
 
-import glob
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +8,7 @@ import typer
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.noise.dataset import Dataset
-from tracehooks.noise.reading import read_dataset
+from tracehooks.noise.reading import matching_files, read_dataset
 from tracehooks.settings import Settings
 
 FilesArgument = Annotated[
@@ -44,8 +43,7 @@ def dataset_files(named: Sequence[Path] | None, settings: Settings) -> list[Path
             raise ConfigurationError(f"{path}: no such dataset file")
     if named:
         return list(dict.fromkeys(named))
-    found = {Path(name) for pattern in settings.jobs.noise.datasets for name in _matches(pattern)}
-    return sorted(path for path in found if ".quarantine." not in path.name)
+    return sorted({file for pattern in settings.jobs.noise.datasets for file in matching_files(pattern)})
 
 
 def read_files(named: Sequence[Path] | None, settings: Settings) -> list[Dataset]:
@@ -72,7 +70,3 @@ def one_file(settings: Settings) -> Path:
         there = ", ".join(map(str, files)) or "none"
         raise ConfigurationError(f"--to FILE says which dataset the case goes to; there are: {there}")
     return files[0]
-
-
-def _matches(pattern: str) -> list[str]:
-    return [name for name in glob.glob(pattern, recursive=True) if Path(name).is_file()]  # noqa: PTH207 - absolute ones too

@@ -54,17 +54,15 @@ def read_dataset(path: str | Path) -> Dataset:
 def read_datasets(patterns: Iterable[str], root: str | Path = ".") -> list[Dataset]:
     """The datasets whose files match any of the ``patterns`` (``*``, ``**``), below ``root``; none twice.
 
-    ``package:path`` is a file that a Python package brings, such as ``tracehooks.config:datasets/*.yaml``.
-    A pattern that matches no file gives nothing; a plain path that does not exist is a ConfigurationError, as
-    are two datasets of the same name.
+    Patterns are those of :func:`matching_files`. One that matches no file gives nothing; a plain path that
+    does not exist is a ConfigurationError, as are two datasets of the same name.
     """
     files: dict[Path, None] = {}
     for pattern in patterns:
-        place = _located(pattern, root)
-        found = sorted(glob.glob(place, recursive=True))  # noqa: PTH207 - absolute ones too
+        found = matching_files(pattern, root)
         if not found and not glob.has_magic(pattern):
             raise ConfigurationError(f"{pattern}: no such dataset file")
-        files |= dict.fromkeys(Path(name) for name in found if ".quarantine." not in Path(name).name)
+        files |= dict.fromkeys(found)
     datasets = [read_dataset(file) for file in files]
     names: dict[str, Dataset] = {}
     for dataset in datasets:
@@ -73,6 +71,16 @@ def read_datasets(patterns: Iterable[str], root: str | Path = ".") -> list[Datas
                 f"{dataset.path}: the dataset {dataset.name} is also in {other.path}; give one another name"
             )
     return datasets
+
+
+def matching_files(pattern: str, root: str | Path = ".") -> list[Path]:
+    """The dataset files that match ``pattern`` (``*``, ``**``) below ``root``, sorted; no quarantine.
+
+    ``package:path`` is of files that a Python package brings, such as ``tracehooks.config:datasets/*.yaml``.
+    Raises ConfigurationError when there is no such package.
+    """
+    found = glob.glob(_located(pattern, root), recursive=True)  # noqa: PTH207 - absolute ones too
+    return sorted(path for path in map(Path, found) if path.is_file() and ".quarantine." not in path.name)
 
 
 def _located(pattern: str, root: str | Path) -> str:
