@@ -78,7 +78,7 @@ def gate(
         )
         report = judged.report(wanted, missing, hint=config_hint(config))
     for name, text in ((junit, gate_junit(report)), (markdown, gate_markdown(report))):
-        if name is not None:
+        if name:  # an empty one is a variable that is not set, as outside of GitHub
             write_file(name, text)
     _show(report, as_json=as_json)
     return report.exit_code

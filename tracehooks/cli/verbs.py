@@ -27,9 +27,9 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Noise": {
         "datasets": ("datasets", "Check dataset files; make cases of calls; push and pull."),
-        "reference": ("reference", "Bless noise runs to compare with; show what moved."),
         "baseline": ("baseline", "Capture the answers to the clean questions; review them."),
         "variants": ("variants", "Make noise for the cases of a dataset."),
+        "reference": ("reference", "Bless noise runs to compare with; show what moved."),
     },
     "Look": {
         "explain": ("explain", "Say why a trace has a score, or none."),

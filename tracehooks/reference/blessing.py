@@ -24,7 +24,7 @@ JOB = "noise"
 REPEATS = 9
 """Answers to each variant that a reference should have: three runs of three, or one of nine."""
 MIN_COVERAGE = 0.9
-FAR_BACK = 10_000
+FAR_BACK = 1000
 
 RowsOf = Callable[[RunRecord], Sequence[ReferenceRow]]
 
