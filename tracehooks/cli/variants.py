@@ -153,8 +153,15 @@ def _with_written(made: Sequence[_Made], settings: Settings, wish: _Wish) -> lis
     judge = OpenAIJudge.from_settings(settings.judge)
     types = tuple(name for name in wish.noise_types if name in SAID) or NOISE_TYPES
 
+    # a case asks for all its types at once
+    slots = asyncio.Semaphore(max(1, settings.judge.concurrency // len(types)))
+
+    async def one_of_them(one: _Made) -> _Made:
+        async with slots:
+            return await _written(one, judge, types, wish.per_type)
+
     async def all_of_them() -> list[_Made]:
-        return [await _written(one, judge, types, wish.per_type) for one in made]
+        return list(await asyncio.gather(*map(one_of_them, made)))
 
     return asyncio.run(all_of_them())
 
