@@ -20,6 +20,7 @@ class Effort:
     listed: int  # calls of a server
     night_calls: int  # in the store of the night
     night_judged: int
+    viewed: int  # traces in the store that the viewer shows
 
 
 FULL = Effort(
@@ -36,6 +37,7 @@ FULL = Effort(
     listed=100_000,
     night_calls=100_000,
     night_judged=5_000,
+    viewed=100_000,
 )
 BRIEF = replace(
     FULL, processes=2, rounds=5, imports=9, judge_rounds=4, spans_rounds=3, delivered=2_000, noise_runs=2_000
@@ -54,4 +56,5 @@ QUICK = Effort(
     listed=3_000,
     night_calls=300,
     night_judged=30,
+    viewed=600,
 )

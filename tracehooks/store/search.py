@@ -62,7 +62,7 @@ class Search:
         """The newest calls that match, at most ``limit``; ``after`` is the ``next`` of the page before."""
         return self._database.read(lambda connection: _found(connection, query, after, limit))
 
-    def names(self, looked_at: int = 5000) -> dict[str, list[str]]:
+    def names(self, looked_at: int = 1000) -> dict[str, list[str]]:
         """The ``agent``, ``environment`` and ``score`` names among the newest calls and scores, in order."""
         newest = select(CALLS.c.name, CALLS.c.environment).order_by(CALLS.c.start.desc()).limit(looked_at)
         scored = select(SCORES.c.name).order_by(SCORES.c.call_start.desc()).limit(looked_at)
