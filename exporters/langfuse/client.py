@@ -109,6 +109,7 @@ class Client:
         self._lock = threading.Lock()
         self._http: httpx.Client | None = None
         self._pid = 0
+        _clients.add(self)
 
     @classmethod
     def from_settings(cls, settings: Settings, **options: Any) -> "Client":
@@ -186,6 +187,11 @@ class Client:
         if http is not None and self._pid == os.getpid():
             http.close()
 
+    def renew_locks(self) -> None:
+        """In a forked child: another thread of the parent may have held them."""
+        self._lock = threading.Lock()
+        self.pace.renew_lock()
+
     def _once(
         self,
         method: str,
@@ -224,3 +230,15 @@ def _close(http: "httpx.Client", pid: int) -> None:
     """Close connections in the process that made them: a forked child must not end its parent's."""
     if pid == os.getpid():
         http.close()
+
+
+_clients: "weakref.WeakSet[Client]" = weakref.WeakSet()
+
+
+def _renew_in_child() -> None:
+    for client in list(_clients):
+        client.renew_locks()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_in_child)

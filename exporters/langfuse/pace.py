@@ -14,13 +14,17 @@ class Pace:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
         self._next = 0.0
+        self.renew_lock()
+
+    def renew_lock(self) -> None:
+        """Begin with a lock that nobody holds."""
+        self._lock = threading.Lock()
 
     def hold(self, seconds: float) -> None:
         """Nobody asks for so long."""
         with self._lock:
-            self._next = max(self._next, self._clock() + min(seconds, LONGEST))
+            self._next = max(self._next, self._clock() + seconds)
 
     def remaining(self) -> float:
         """Seconds until somebody may ask; 0 for now."""
@@ -28,7 +32,7 @@ class Pace:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """The seconds that ``Retry-After`` asks for, given in seconds or as a date; None when it does not.
+    """The seconds that ``Retry-After`` asks for, in seconds or as a date, an hour at most; None for none.
 
     A date is taken against the server's own ``Date``, so that a clock that is wrong here does not matter.
     """
@@ -36,13 +40,14 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     if not said:
         return None
     try:
-        return max(0.0, float(said)) if said[0].isdigit() else _until(said, headers, now)
+        seconds = float(said) if said[0].isdigit() else _until(said, headers, now)
     except (ValueError, TypeError, IndexError):
         return None
+    return min(max(0.0, seconds), LONGEST)
 
 
 def _until(said: str, headers: Mapping[str, str], now: datetime | None) -> float:
-    return max(0.0, (_aware(said) - (server_time(headers) or now or datetime.now(UTC))).total_seconds())
+    return (_aware(said) - (server_time(headers) or now or datetime.now(UTC))).total_seconds()
 
 
 def server_time(headers: Mapping[str, str]) -> datetime | None:

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from tracehooks.exporters.langfuse.client import TOO_LARGE, Client, Reply, Unreachable
 from tracehooks.exporters.langfuse.experiments import Experiments
 from tracehooks.settings import Settings
+from tracehooks.tracing.trouble import trouble
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
 
 PATH = "/otel/v1/traces"
+DENIED = frozenset({401, 403})
 HEADERS = {
     "content-type": "application/x-protobuf",
     "content-encoding": "gzip",

@@ -24,7 +24,7 @@ def client(server: FakeLangfuse, **more: float) -> Client:
 
 @pytest.mark.parametrize(
     ("said", "seconds"),
-    [("2", 2), ("0", 0), ("1.5", 1.5), ("", None), ("soon", None), ("-3", None)],
+    [("2", 2), ("0", 0), ("1.5", 1.5), ("1e99", 3600), ("", None), ("soon", None), ("-3", None)],
 )
 def test_retry_after_in_seconds(said: str, seconds: float | None) -> None:
     """A number counts; what is none does not."""

@@ -227,6 +227,16 @@ def test_a_span_that_is_never_taken_is_counted_alone(langfuse: FakeLangfuse) -> 
     assert len(langfuse.requests) < 15
 
 
+def test_spans_with_wrong_keys_are_lost_and_counted(langfuse: FakeLangfuse) -> None:
+    """One request, one line in the log, and no tries that cannot help."""
+    exporter = LangfuseSpanExporter(Client(langfuse.url, "pk", "sk-wrong"))
+    exporter.export(spans(["small"] * 3))
+    exporter.shutdown()
+    assert exporter.lost == 3
+    assert len(langfuse.requests) == 1
+    assert trouble.counts
+
+
 def test_without_keys_nothing_is_sent() -> None:
     """No key, one key, or spans switched off: there is no exporter."""
     both = {"public_key": "pk", "secret_key": "sk"}
