@@ -135,6 +135,8 @@ def _entry(group: Sequence[ReplayAnswer], kind: ScoreKind, min_score: float, ask
         "case": worst.row.case,
         "variant": worst.row.variant,
         "mean": sum(values) / len(values) if values else None,
+        "low": min(values, default=None),
+        "high": max(values, default=None),
         "scored": len(values),
         "wanted": len(group),
         "bound": bound_of(worst.row, min_score),

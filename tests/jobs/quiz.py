@@ -53,6 +53,14 @@ def gullible(question: str) -> str:
 
 
 @traced(name="quiz")
+def moody(question: str) -> str:
+    """Every second answer to a rumour is no answer."""
+    rumours = sum("99" in asked for asked in ASKED)
+    said = steady(question)
+    return "Who knows." if "99" in question and rumours % 2 else said
+
+
+@traced(name="quiz")
 def silent(question: str) -> str:
     return ""
 

@@ -125,6 +125,15 @@ def test_five_repeats_are_five_rows(store: Store, tmp_path: Path) -> None:
     assert sorted({row.repeat for row in rows}) == [0, 1, 2, 3, 4]
 
 
+def test_mean_and_spread_of_a_variant_are_over_its_repeats(store: Store, tmp_path: Path) -> None:
+    """langfuse/langfuse#15935: five answers are not shown as one."""
+    dataset(tmp_path, 1)
+    run = night(store, tmp_path, agent="moody", repeats=5, job={"concurrency": 1}).run()
+    worst = next(one for one in run.report["types"] if one["type"] == "misinformation")["lowest"][0]
+    assert (worst["mean"], worst["low"], worst["high"]) == (pytest.approx(0.6), 0.0, 1.0)
+    assert (worst["scored"], worst["wanted"], worst["answer"]) == (5, 5, "Who knows.")
+
+
 def test_a_second_run_is_a_fresh_pass(store: Store, tmp_path: Path) -> None:
     """A noise run asks everything anew; the first stays as it was."""
     dataset(tmp_path, 2)

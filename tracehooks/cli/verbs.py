@@ -17,7 +17,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Nights": {
         "plan": ("plan", "Say what a run would do and cost; nothing is written."),
-        "run": ("run", "Sample traced calls, judge them, end in one verdict."),
+        "run": ("run", "Judge traced calls, replay noisy questions, end in one verdict."),
         "schedule": ("schedule", "Run the nights by themselves, when they are due."),
         "resume": ("resume", "Finish a run that was cut short."),
         "status": ("status", "Show the last runs and what waits; exit code for a check."),

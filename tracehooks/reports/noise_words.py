@@ -111,8 +111,10 @@ def lowest_of(types: Sequence[Entry], *, open_ones: int, passed: int) -> list[tu
 
 
 def entry_score(entry: Entry) -> str:
-    """A variant's mean, of how many, and what it needs: ``0.33 of 0.7 (3 of 3 scored)``."""
+    """A variant's mean, what it needs, of how many: ``0.33, 0.7 needed (3 of 3 scored, from 0 to 1)``."""
     scored = f"{entry['scored']} of {entry['wanted']} scored"
+    if entry.get("low") != entry.get("high"):
+        scored += f", from {number(entry['low'])} to {number(entry['high'])}"
     if entry["mean"] is None:
         return f"no score ({scored})"
     return f"{number(entry['mean'])}, {number(entry['bound'])} needed ({scored})"
