@@ -87,6 +87,10 @@ class LangfuseSpanExporter:
         if reply.ok:
             self._experiments.sent(waiting[:count])
             return count
+        if reply.status in DENIED:  # no span would fare better alone, or later
+            trouble("sending spans to langfuse", reply.words)
+            self.lost += count
+            return count
         if reply.status != TOO_LARGE:
             raise RefusedSpans(reply.words)
         size = sum(sizes[:count])
