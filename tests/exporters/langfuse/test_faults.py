@@ -135,7 +135,7 @@ def test_what_is_always_too_large_is_dead_and_can_be_revived(desk: Desk) -> None
 def test_a_refused_score_takes_no_other_along(any_langfuse: FakeLangfuse, desk_at: DeskAt) -> None:
     """One among a hundred that the server refuses is dead with its words; the others arrive."""
     sink = desk_at(any_langfuse).sink
-    bodies = [
+    bodies: list[dict[str, Any]] = [
         {"id": f"s{n}", "traceId": trace_id(n), "name": "" if n == 31 else "toxicity", "value": 0.5}
         for n in range(100)
     ]

@@ -68,9 +68,9 @@ def test_from_a_decorated_call_to_a_confirmed_score(any_langfuse: FakeLangfuse, 
     spans = {(row["traceId"], row["id"]) for row in any_langfuse.observations}
     assert len(spans) == 60
     with open_store(given.store) as store:
-        for clock, value, more in ((now, 0.2, {}), (now, 0.4, {}), (_tomorrow, 0.7, {"rescore": True})):
+        for clock, value, rescore in ((now, 0.2, False), (now, 0.4, False), (_tomorrow, 0.7, True)):
             scorer = Fixed(value)
-            ToxicityNight(settings=given, store=store, scorer=scorer, clock=clock, **more).run()
+            ToxicityNight(settings=given, store=store, scorer=scorer, clock=clock, rescore=rescore).run()
             assert store.outbox.counts() == {"langfuse": {"confirmed": 60}}
             assert scorer.asked == (0 if value == 0.4 else 60)
             assert set(shown(any_langfuse).values()) == {0.2 if value == 0.4 else value}
