@@ -14,7 +14,7 @@ from tracehooks.settings import Settings
 FilesArgument = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[FILE]...",
+        metavar="FILE",
         help="Dataset files; those of jobs.noise.datasets when none is named.",
         show_default=False,
     ),
@@ -29,6 +29,9 @@ AgentOption = Annotated[
         metavar="AGENT",
         help="A name of agents in the settings, module:function, or an http address.",
     ),
+]
+AgentNameOption = Annotated[
+    str | None, typer.Option("--agent", metavar="NAME", help="Only of this agent, by its name in the runs.")
 ]
 WRITABLE = (".yaml", ".yml", ".jsonl", ".ndjson")
 

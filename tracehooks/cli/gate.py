@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tracehooks.cli import output
-from tracehooks.cli.dataset_files import AgentOption
+from tracehooks.cli.dataset_files import AgentNameOption
 from tracehooks.cli.files import write_file
 from tracehooks.cli.options import ConfigOption, JsonOption
 from tracehooks.cli.session import config_hint, read_settings, reading
@@ -38,14 +38,14 @@ def gate(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN]...", help="Runs by their ids; else the latest of each job.", show_default=False
+            metavar="RUN", help="Runs by their ids; else the latest of each job.", show_default=False
         ),
     ] = None,
     job: Annotated[
         list[str] | None,
         typer.Option("--job", metavar="JOB", help="Only the latest run of toxicity, or noise."),
     ] = None,
-    agent: AgentOption = None,
+    agent: AgentNameOption = None,
     max_age: Annotated[
         str | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tracehooks.cli import output
-from tracehooks.cli.dataset_files import AgentOption
+from tracehooks.cli.dataset_files import AgentNameOption
 from tracehooks.cli.files import write_file
 from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
 from tracehooks.cli.rejudging import UNDECIDED, judged_again, too_few
@@ -48,10 +48,10 @@ def bless(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN]...", help="Runs; all comparable ones when none is named.", show_default=False
+            metavar="RUN", help="Runs; all comparable ones when none is named.", show_default=False
         ),
     ] = None,
-    agent: AgentOption = None,
+    agent: AgentNameOption = None,
     fewer: Annotated[
         bool, typer.Option("--fewer", help="Accept fewer than nine answers to each variant.")
     ] = False,
@@ -115,9 +115,9 @@ def _show(found: Reference, *, as_json: bool, head: str = "") -> None:
 )
 def show(
     reference_id: Annotated[
-        str | None, typer.Argument(metavar="[REFERENCE]", help="An id; the one in force when left out.")
+        str | None, typer.Argument(metavar="REFERENCE", help="An id; the one in force when left out.")
     ] = None,
-    agent: AgentOption = None,
+    agent: AgentNameOption = None,
     every: Annotated[bool, typer.Option("--all", help="List all there ever were, newest first.")] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -197,7 +197,7 @@ def load(
 )
 def diff(
     run: RunArgument = None,
-    agent: AgentOption = None,
+    agent: AgentNameOption = None,
     markdown: Annotated[str | None, typer.Option("--markdown", metavar="FILE", help=MARKDOWN_HELP)] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -230,7 +230,7 @@ def diff(
     epilog=examples("tracehooks reference rejudge", "tracehooks reference rejudge --agent support --by ada")
 )
 def rejudge(
-    agent: AgentOption = None,
+    agent: AgentNameOption = None,
     by: ByOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
