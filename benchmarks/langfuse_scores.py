@@ -42,8 +42,8 @@ def main() -> int:
     for way, cost in costs.items():
         ratio = cost["cpu"] / costs["by_hand"]["cpu"]
         micros = cost["cpu"] / options.scores * 1e6
-        there = f"{cost['there']:,} of {options.scores:,} there"
-        print(f"{way:12} {micros:7.1f} µs CPU a score, {ratio:5.2f} of by_hand; {there}")
+        arrived = f"{cost['there']:,} of {options.scores:,} there"
+        print(f"{way:12} {micros:7.1f} µs CPU a score, {ratio:5.2f} of by_hand; {arrived}")
     for way in ("tracehooks", "sdk"):
         sent, there = _outage(way, options.outage)
         print(
