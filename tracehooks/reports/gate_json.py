@@ -3,8 +3,9 @@
 from typing import Any
 
 from tracehooks.noise.ruling import TypeRuling
-from tracehooks.reports.gate import GatedRun, GateReport, Moved
+from tracehooks.reports.gate import GatedRun, GateReport
 from tracehooks.reports.gate_words import next_steps
+from tracehooks.reports.moved import Moved
 
 FORM = 1
 """The form of the document; a number that is raised when a key changes its meaning or goes."""

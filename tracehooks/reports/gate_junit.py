@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 from tracehooks.noise.minimums import Minimum
 from tracehooks.records import Verdict
-from tracehooks.reports.gate import GatedRun, GateReport, Moved
+from tracehooks.reports.gate import GatedRun, GateReport
+from tracehooks.reports.moved import Moved
 
 # what XML 1.0 has no way to write
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tracehooks.reports.gate import GatedRun, GateReport, Moved
+from tracehooks.reports.gate import GatedRun, GateReport
 from tracehooks.reports.gate_words import (
     MOVED_HEADINGS,
     TYPE_HEADINGS,
@@ -14,6 +14,7 @@ from tracehooks.reports.gate_words import (
     type_cells,
 )
 from tracehooks.reports.markdown import SIGNS, escaped, quoted
+from tracehooks.reports.moved import Moved
 
 SHOWN = 10
 TEXT_LENGTH = 300

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tracehooks.reports.gate import GatedRun, GateReport, Moved
+from tracehooks.reports.gate import GatedRun, GateReport
 from tracehooks.reports.gate_words import (
     TYPE_HEADINGS,
     moved_cells,
@@ -17,6 +17,7 @@ from tracehooks.reports.gate_words import (
     run_line,
     type_cells,
 )
+from tracehooks.reports.moved import Moved
 from tracehooks.reports.run_words import Fact
 from tracehooks.reports.terminal import cell, heading, labelled, steps
 from tracehooks.reports.wording import excerpt, plain

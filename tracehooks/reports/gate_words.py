@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from tracehooks.noise.ruling import TypeRuling
-from tracehooks.reports.gate import NOISE, GatedRun, GateReport, Moved
+from tracehooks.reports.gate import NOISE, GatedRun, GateReport
+from tracehooks.reports.moved import Moved
 from tracehooks.reports.run_words import Step
 from tracehooks.reports.wording import count, moment, number
 
