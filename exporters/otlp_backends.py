@@ -1,11 +1,13 @@
 """The OTLP backends that get the spans beside the store: those that ``OTEL_*`` and the settings name."""
 
 import os
-
-from opentelemetry.sdk.trace.export import SpanExporter
+from typing import TYPE_CHECKING
 
 from tracehooks.settings import Settings
 from tracehooks.tracing.trouble import trouble
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 OF_ENVIRONMENT = "otlp"  # its name in the counts; those of the settings are otlp.NAME
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -16,7 +18,7 @@ HTTP = "http/protobuf"
 PATH = "/v1/traces"
 
 
-def span_exporters(settings: Settings) -> dict[str, SpanExporter]:
+def span_exporters(settings: Settings) -> "dict[str, SpanExporter]":
     """The exporters, by their names in the counts."""
     if os.environ.get(DISABLED, "").strip().lower() == "true":
         return {}

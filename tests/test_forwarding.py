@@ -255,6 +255,18 @@ def test_a_package_that_breaks_is_told_and_wrong_settings_are_an_error(vendor: A
     assert tracehooks.stats()["troubles"] == {"setting up the span exporter vendor": 1}
 
 
+def test_what_nobody_asks_for_is_not_loaded() -> None:
+    """Beginning with no backend costs no HTTP client and no database."""
+    code = """
+import sys, tracehooks
+tracehooks.init({"store": ""})
+print([name for name in ("requests", "httpx", "sqlalchemy", "langfuse") if name in sys.modules])
+"""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LANGFUSE_")}
+    done = subprocess.run([sys.executable, "-c", code], env=kept, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

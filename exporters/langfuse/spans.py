@@ -12,7 +12,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tracehooks.exporters.langfuse.client import TOO_LARGE, Client, Reply, Unreachable
-from tracehooks.exporters.langfuse.experiments import Experiments
 from tracehooks.settings import Settings
 from tracehooks.tracing.trouble import trouble
 
@@ -51,6 +50,9 @@ class LangfuseSpanExporter:
     """
 
     def __init__(self, client: Client, release: str | None = None) -> None:
+        # it loads the store's tables, and without keys every init() reads this module for nothing
+        from tracehooks.exporters.langfuse.experiments import Experiments
+
         self._client, self._release = client, release
         self._usage = UsageOnce()
         self._experiments = Experiments(client)
