@@ -80,10 +80,12 @@ def test_nothing_to_judge_is_3(gate: Any, shop: Shop, inside: Inside) -> None:
     assert empty.code == 3
 
 
-def test_a_run_with_no_rows_is_3_unless_allowed(gate: Any, shop: Shop) -> None:
+def test_a_run_with_no_rows_is_3_unless_allowed(gate: Any, shop: Shop, inside: Inside) -> None:
     """imMamdouhaboammar/omni-skill#26: a filter that matched nothing must not pass the gate."""
     with shop.store() as store:
-        run = noise_run(store, 1, {})
+        noise_run(store, 0, steady(repeats=9))
+        bless(shop, inside)
+        run = noise_run(store, 1, {}, datasets={})
         store.runs.update(
             run.id, verdict="inconclusive", reasons=("no_data: no variant of shop matches tag x",)
         )

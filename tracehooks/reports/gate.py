@@ -104,7 +104,8 @@ class Gate:
             agent=str(run.plan.get("agent")),
             score_name=kind.name,
         )
-        unlike = () if reference is None else tuple(differences(reference, run))
+        # a run with nothing in it has nothing to compare, whatever it was of
+        unlike = () if reference is None or not found else tuple(differences(reference, run))
         comparable = None if unlike else reference
         ruling = self._ruling(run, found, comparable, kind)
         return GatedRun(
