@@ -166,7 +166,8 @@ class Score:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "status", Status(self.status))
+        if type(self.status) is not Status:
+            object.__setattr__(self, "status", Status(self.status))
         if self.reason_code is not None:
             object.__setattr__(self, "reason_code", Reason(self.reason_code))
         if not self.name or not isinstance(self.name, str):

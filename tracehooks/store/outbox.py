@@ -6,7 +6,6 @@ read back is pending again, and ``dead`` when that goes on; so is one that the s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
@@ -119,7 +118,7 @@ class Outbox:
         revision that was replaced meanwhile changes nothing: the newer one is still pending.
         """
         after = duration_micros(confirm_after)
-        said = {one.id: replace(one, id="") for one in receipts}
+        said = {one.id: (one.accepted, one.error, one.retry, one.retry_after) for one in receipts}
         self._settle("pending", sink, said, deliveries, lambda one, row, now: _sent(one, row, now, after))
 
     def settle_read_backs(
@@ -129,14 +128,16 @@ class Outbox:
 
         Confirmed; or to be looked for again; or, looked for often enough, pending again, or in the end dead.
         """
-        said = {one.id: replace(one, id="") for one in read_backs}
-        self._settle("accepted", sink, said, deliveries, _looked_for)
+        said = {one.id: (one.found, one.detail) for one in read_backs}
+        self._settle(
+            "accepted", sink, said, deliveries, lambda one, row, now: _looked_for(one[0], one[1], row, now)
+        )
 
     def _settle(
         self,
         state: Claimable,
         sink: str,
-        said: Mapping[str, Any],
+        said: Mapping[str, tuple[Any, ...]],
         deliveries: Sequence[Delivery],
         outcome: Callable[[Any, Any, int], dict[str, Any]],
     ) -> None:
@@ -289,32 +290,32 @@ def _rows_in(connection: Connection, state: Claimable, sink: str, ids: Sequence[
     ).all()
 
 
-def _sent(receipt: Receipt, row: Counters, now: int, confirm_after: int) -> dict[str, Any]:
-    """What a receipt makes of its row."""
+def _sent(receipt: tuple[Any, ...], row: Counters, now: int, confirm_after: int) -> dict[str, Any]:
+    """What a receipt (accepted, error, retry, retry after) makes of its row."""
+    accepted, error, retry, retry_after = receipt
     attempts = row.attempts + 1
     values: dict[str, Any] = {"attempts": attempts, "owner": None, "updated_at": now, "error": None}
-    if receipt.accepted:
+    if accepted:
         return values | {"state": "accepted", "checks": 0, "next_attempt": now + confirm_after}
-    values["error"] = optional_text(receipt.error)
-    if not receipt.retry:
+    values["error"] = optional_text(error)
+    if not retry:
         return values | {"state": "dead"}
-    if receipt.retry_after is not None:
-        return values | {"next_attempt": now + duration_micros(timedelta(seconds=receipt.retry_after))}
-    return values | {"next_attempt": now + duration_micros(pause_after(attempts))}
+    pause = pause_after(attempts) if retry_after is None else timedelta(seconds=retry_after)
+    return values | {"next_attempt": now + duration_micros(pause)}
 
 
-def _looked_for(read_back: ReadBack, row: Counters, now: int) -> dict[str, Any]:
+def _looked_for(found: str, detail: str, row: Counters, now: int) -> dict[str, Any]:
     """What looking for a score makes of its row."""
-    checks, resent = row.checks, row.resent
     values: dict[str, Any] = {"owner": None, "updated_at": now, "error": None}
-    if read_back.found == "same":
+    if found == "same":
         return values | {"state": "confirmed"}
-    if checks < len(CHECK_PAUSES):
-        return values | {"checks": checks + 1, "next_attempt": now + duration_micros(CHECK_PAUSES[checks])}
-    what = "it is not there" if read_back.found == "missing" else "something else is there"
-    values["error"] = optional_text(f"accepted, but {what} when read back: {read_back.detail}".rstrip(": "))
-    state = "dead" if resent >= MOST_RESENT else "pending"
-    return values | {"state": state, "checks": 0, "resent": resent + 1, "next_attempt": now}
+    if row.checks < len(CHECK_PAUSES):
+        next_attempt = now + duration_micros(CHECK_PAUSES[row.checks])
+        return values | {"checks": row.checks + 1, "next_attempt": next_attempt}
+    what = "it is not there" if found == "missing" else "something else is there"
+    values["error"] = optional_text(f"accepted, but {what} when read back: {detail}".rstrip(": "))
+    state = "dead" if row.resent >= MOST_RESENT else "pending"
+    return values | {"state": state, "checks": 0, "resent": row.resent + 1, "next_attempt": now}
 
 
 def _set(connection: Connection, sink: str, ids: Sequence[str], values: dict[str, Any]) -> None:

@@ -50,6 +50,7 @@ SCORES = table(
     *_result(),
 )
 HISTORY = table("score_history", column("score_id", Text), column("entry", BigInteger), *_result())
+STATUSES = {status.value: status for status in Status}
 RESULT = tuple(item.name for item in _result())
 # what is kept of a call beside its score, for when the call is pruned; its texts are not
 CALL_FIELDS = ("session_id", "user_id", "service", "version", "error", "truncated", "text_source")
@@ -144,7 +145,7 @@ def score_of(row: Any) -> Score:
     """The Score of one row of ``SCORES``, as its scorer made it."""
     return Score(
         name=row["name"],
-        status=row["status"],
+        status=STATUSES[row["status"]],
         value=row["text"] if row["number"] is None else row["number"],
         reason_code=row["reason_code"],
         comment=row["comment"],
