@@ -65,7 +65,8 @@ def _noise(order: Order) -> RunRecord | None:
 
 
 def _calls_until(settings: Settings, store: Store, due: datetime) -> ResolvedWindow:
-    return resolve_window(store, "toxicity", settings.jobs.toxicity, due)
+    is_local = settings.source == "local"
+    return resolve_window(store, "toxicity", settings.jobs.toxicity, due, is_local=is_local)
 
 
 def _moment(settings: Settings, store: Store, due: datetime) -> ResolvedWindow:

@@ -84,7 +84,7 @@ class Scheduler:
         for name, dispatcher in self._dispatchers.items():
             trigger = _Slots(dispatcher.timetable)
             self._scheduler.add_job(self._act, trigger, args=[name], id=name, replace_existing=True)
-        look = {"seconds": self._look, "next_run_time": datetime.now(UTC)}
+        look = {"seconds": self._look, "next_run_time": datetime.now(UTC), "max_instances": 1}
         self._scheduler.add_job(self._look_around, "interval", id="look", replace_existing=True, **look)
         self._scheduler.start()
 

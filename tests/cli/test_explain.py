@@ -80,4 +80,8 @@ def test_an_unknown_trace_is_3(tmp_path: Path, inside: Inside) -> None:
     result = inside(shop, "explain", "f" * 32)
     assert result.code == 3
     assert "nothing is stored about this trace" in result.out
-    assert inside(shop, "explain", "fffff").code == 2
+    beginning = inside(shop, "explain", "fffff")
+    assert beginning.code == 3
+    assert "no trace begins with fffff" in beginning.out
+    assert inside(shop, "explain", "fffff", "--json").json["known"] is False
+    assert inside(shop, "explain", "xyz").code == 2

@@ -102,8 +102,9 @@ def test_doctor_finds_a_judge_that_does_not_answer(tmp_path: Path, inside: Insid
         ("agent: json:missing", "agent", "cannot be loaded: AttributeError"),
         ("agent: json", "agent", "is neither module:function"),
         ("agent: sys:argv", "agent", "name a function, or an object to call"),
-        ("sinks: [nowhere]", "sinks", "no sink is named 'nowhere'"),
-        ("store: mysql://somewhere/db", "store", "mysql is not supported"),
+        ("sinks: [nowhere]", "settings", "tracehooks.yaml:2: sinks[0]: no sink is named 'nowhere'"),
+        ("store: mysql://somewhere/db", "settings", "tracehooks.yaml:2: store: mysql is not supported"),
+        ("jobs: {toxicity: {schedule: 0 0 30 2 *}}", "jobs.toxicity.schedule", "is never due"),
         ("nonsense: 1", "settings", "nonsense: unknown key"),
     ],
 )

@@ -5,6 +5,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any
 
@@ -47,7 +48,7 @@ def examine(config: str | None, *, network: bool, fix: bool = False) -> Iterator
         yield Finding("bad", "settings", str(error), "mend it, then run doctor again")
         return
     yield settings_in_use(config)
-    checks: list[Check] = [store, disk, source, scorer, hooks, agents, sinks]
+    checks: list[Check] = [store, disk, source, scorer, hooks, agents, sinks, schedule]
     if settings.judge.model:
         checks.append(judge if network else _judge_left_alone)
     for check in checks:
@@ -162,6 +163,19 @@ def source(settings: Settings) -> Iterator[Finding]:
     if settings.source not in known_sources():
         remedy = f"known are {', '.join(known_sources())}"
         yield Finding("bad", "source", f"no source is named {settings.source}", remedy)
+
+
+def schedule(settings: Settings) -> Iterator[Finding]:
+    """Whether what is scheduled can ever be due."""
+    from tracehooks.jobs.drivers import job_settings, scheduled_jobs
+    from tracehooks.jobs.timetable import Timetable
+
+    now = datetime.now(UTC)
+    for job in scheduled_jobs(settings):
+        section = job_settings(settings, job)
+        if Timetable(section.schedule or "", section.timezone).after(now) is None:
+            what = f"{section.schedule} is never due: there is no such day"
+            yield Finding("bad", f"jobs.{job}.schedule", what, "give a day that comes, such as 0 2 * * *")
 
 
 def sinks(settings: Settings) -> Iterator[Finding]:

@@ -35,11 +35,15 @@ def explain(
 ) -> int:
     """Say for each call of a trace why it has a score or none, and what to do about it.
 
-    Exits 0 when anything is known about the trace, 3 when nothing is.
+    Exits 0 when anything is known about the trace, 3 when nothing is or no trace begins like this, and 2 for
+    what is no trace id, or the beginning of several.
     """
     settings, now = read_settings(config), datetime.now(UTC)
     with reading(settings) as store:
-        whole = whole_id(store, normalised(trace_id))
+        beginning = normalised(trace_id)
+        if len(beginning) < DIGITS and not store.overview.trace_ids(beginning, limit=1):
+            return _unknown(beginning, as_json=as_json)
+        whole = whole_id(store, beginning)
         found = explain_trace(
             store,
             whole,
@@ -52,6 +56,15 @@ def explain(
     else:
         output.show(explanation_renderable(found, now))
     return 0 if found.known else UNKNOWN
+
+
+def _unknown(beginning: str, *, as_json: bool) -> int:
+    message = f"no trace begins with {beginning}; `tracehooks traces` lists them"
+    if as_json:
+        output.show_json({"trace_id": None, "known": False, "message": message})
+    else:
+        output.show(message)
+    return UNKNOWN
 
 
 def _elsewhere(settings: Settings, store: Store, trace_id: str) -> Sequence[SpanRecord]:

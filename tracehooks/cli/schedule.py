@@ -1,6 +1,7 @@
 """``tracehooks schedule``: the process that runs the nights when they are due."""
 
 import json
+import logging
 import threading
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ def schedule(config: ConfigOption = None) -> int:
     Being stopped is its normal end, with 0; 1 when a run would not be put away in time.
     """
     settings = read_settings(config)
+    # that it skips a look around while one is going on is nobody's concern
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
     with open_store(settings.store) as store, ExitStack() as stack:
         scheduler = _made(settings, store)
         _serve_health(settings, store, scheduler, stack, config_hint(config))

@@ -196,7 +196,10 @@ def _about_no_data(run: RunRecord) -> list[Step]:
         settle = run.plan.get("settle_seconds", 0)
         rule = f"calls are left to settle for {settle:g} s (jobs.{run.job}.settle)"
         return [Step("", f"{rule}; run again later")]
+    settle = run.plan.get("settle_seconds") or 0
+    young = f"calls of the last {settle:g} s are left to settle (jobs.{run.job}.settle); run again later"
     return [
+        *([Step("", young)] if settle else []),
         Step("tracehooks traces", "see what is stored, and when it was:"),
         Step(f"tracehooks run {run.job} --window all", "take in everything that is stored:"),
     ]

@@ -2,7 +2,9 @@
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from tracehooks.settings.models import Settings
 
 SEARCHED = ("config/tracehooks.yaml", "tracehooks.yaml")
 PREFIX = "TRACEHOOKS_"
+STORES = ("sqlite", "postgresql", "postgres")
+STORE_FORMS = "sqlite:///path/to/file.db, postgresql://user@host/database, or memory"
 NOT_SETTINGS = frozenset({"TRACEHOOKS_CONFIG", "TRACEHOOKS_DISABLED"})
 
 KeyPath = tuple[str | int, ...]
@@ -44,9 +48,34 @@ def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | N
     _take_usual_variables(data, places, environ)
     _take_variables(data, places, environ)
     try:
-        return Settings.model_validate(data)
+        settings = Settings.model_validate(data)
     except ValidationError as error:
         raise ConfigurationError(explained(error, places, file)) from None
+    if lines := [f"{_place(path, places, file)}: {dotted(path)}: {what}" for path, what in _unknown(settings)]:
+        raise ConfigurationError("\n".join(lines))
+    return settings
+
+
+def _unknown(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
+    """What the settings name and nothing that is installed offers."""
+    for index, sink in enumerate(settings.sinks):
+        if sink not in (known := _offered("tracehooks.sinks")):
+            yield ("sinks", index), f"no sink is named {sink!r}; known are {', '.join(known)}"
+    if settings.source not in (known := ["local", *_offered("tracehooks.sources")]):
+        yield ("source",), f"no source is named {settings.source!r}; known are {', '.join(known)}"
+    kind = re.match(r"[a-z0-9]+", settings.store.lower())
+    if settings.store != "memory" and (kind is None or kind[0] not in STORES):
+        yield ("store",), f"{kind[0] if kind else 'this'} is not supported; give {STORE_FORMS}"
+
+
+def _offered(group: str) -> list[str]:
+    return sorted({point.name for point in entry_points(group=group)})
+
+
+def _place(path: KeyPath, places: Mapping[KeyPath, str], file: Path | None) -> str:
+    """Where the value of ``path``, or the nearest key above it, was given."""
+    known = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in places), ())
+    return places.get(known) or (str(file) if file else "settings")
 
 
 def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[KeyPath, str]]:
@@ -151,8 +180,7 @@ def explained(
     for item in error.errors():
         # pydantic also names a union's branches here: those are not identifiers
         path = tuple(part for part in item["loc"] if isinstance(part, int) or part.isidentifier())
-        known = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in places), ())
-        where = places.get(known) or (str(file) if file else "settings")
+        where = _place(path, places, file)
         if item["type"] == "extra_forbidden":
             message = "unknown key" + _nearest(path)
         else:
