@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,6 +18,8 @@ from tracehooks.exporters.langfuse.pace import Pace, retry_after
 from tracehooks.settings import Settings
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 CLOUD = "https://cloud.langfuse.com"
@@ -74,6 +77,14 @@ class Reply:
         else:
             text = self.body.decode("utf-8", "replace")
         return f"{self.status} {' '.join(text.split())}"[:WORDS].strip()
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> "ssl.SSLContext":
+    """Whom to trust, read once: reading it takes longer than a hundred requests."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def _spoken(value: Any) -> str:
@@ -165,7 +176,8 @@ class Client:
         for attempt in range(1, self._tries + 1):
             if (wait := self.pace.remaining()) > PATIENCE:
                 return Reply(429, b"the server asked to wait", {"retry-after": f"{wait:.0f}"})
-            time.sleep(wait)
+            if wait:
+                time.sleep(wait)
             last = attempt == self._tries
             try:
                 reply = self._once(method, path, content, query, given)
@@ -220,7 +232,8 @@ class Client:
 
         with self._lock:
             if self._http is None or self._pid != os.getpid():
-                self._http, self._pid = httpx.Client(timeout=self._timeout), os.getpid()
+                self._http = httpx.Client(timeout=self._timeout, verify=_certificates())
+                self._pid = os.getpid()
                 # closes what its owner forgot to close
                 weakref.finalize(self, _close, self._http, self._pid)
             return self._http

@@ -30,8 +30,7 @@ class Listings:
         if self.older:
             yield from self._older_agents(request)
             return
-        for page in self._listing(request, [of_types([AGENT])], type=AGENT):
-            yield [row for row in page if row["type"] == AGENT]
+        yield from self._listing(request, [of_types([AGENT])], type=AGENT)
 
     def tops(self, request: DrawRequest) -> Iterator[Sequence[Row]]:
         """What is at the top of each trace, and not typed as an agent."""
@@ -40,8 +39,7 @@ class Listings:
             return
         unheard = [AGENT, *(each for each in UNHEARD if each != "GENERATION")]
         conditions = [roots(), of_types(unheard, but=True)]
-        for page in self._listing(request, conditions, isRootObservation="true"):
-            yield [row for row in page if row["type"] not in unheard and _is_root(row)]
+        yield from self._listing(request, conditions, isRootObservation="true")
 
     def _listing(
         self, request: DrawRequest, conditions: list[dict[str, Any]], **more: str
@@ -69,8 +67,7 @@ class Listings:
             "filter": encoded(conditions),
         }
         try:
-            for page in self.pages.by_number("/observations", query, what="calls"):
-                yield [row for row in page if row["type"] == AGENT]
+            yield from self.pages.by_number("/observations", query, what="calls")
         except Refused as refused:
             if refused.status != 400:
                 raise
@@ -89,10 +86,6 @@ class Listings:
             yield [_as_top(trace) for trace in page]
 
 
-def _is_root(row: Row) -> bool:
-    return bool(row.get("isRootObservation", not row.get("parentObservationId")))
-
-
 def _as_top(trace: Row) -> Row:
     """A trace of the older listing as an observation, under a number that no observation has."""
     start = datetime.fromisoformat(trace["timestamp"])
@@ -109,4 +102,6 @@ def _as_top(trace: Row) -> Row:
         "sessionId": trace.get("sessionId"),
         "tags": trace.get("tags"),
         "version": trace.get("version"),
+        "isRootObservation": True,
+        "parentObservationId": None,
     }

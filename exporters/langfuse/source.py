@@ -99,7 +99,7 @@ class LangfuseSource:
             return self._draw(request, keep)
 
     def _draw(self, request: DrawRequest, keep: Keep | None) -> Drawing:
-        most = None if request.size is None else 2 * request.size + 100
+        most = None if request.size is None else request.size + request.size // 4 + 100
         while True:
             survey = self._survey(request, most)
             drawing = Drawing(late=survey.late, deferred=survey.deferred, listed=survey.listed)

@@ -17,13 +17,21 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from typing import Any, NamedTuple
 
-from tracehooks.exporters.langfuse.filters import apparent_name
+from tracehooks.exporters.langfuse.filters import UNHEARD, apparent_name
+from tracehooks.exporters.langfuse.observations import AGENT
 from tracehooks.sampling import KEYS
 from tracehooks.scoring.drawing import DrawRequest
 from tracehooks.scoring.heads import CallHead
+
+try:  # CPython's own: of texts as short as these half the price of OpenSSL's
+    from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
+except ImportError:
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        from hashlib import sha256
 
 Row = Mapping[str, Any]
 
@@ -53,7 +61,7 @@ class Candidate(NamedTuple):
 
 
 class Reservoir:
-    """The candidates with the smallest keys among any number; all of a trace, or none of it."""
+    """The rows with the smallest keys among any number; all of a trace, or none of it."""
 
     def __init__(self, most: int | None, cut: bytes) -> None:
         self._most, self.cut = most, cut
@@ -61,10 +69,10 @@ class Reservoir:
         self.eligible = 0
         self._kept: list[Candidate] = []
 
-    def add(self, candidate: Candidate) -> None:
-        """Take one whose key is below ``cut``."""
-        self._kept.append(candidate)
-        if self._most is not None and len(self._kept) > 2 * self._most + 100:
+    def add(self, candidates: Iterable[Candidate]) -> None:
+        """Take some whose keys are below ``cut``."""
+        self._kept += candidates
+        if self._most is not None and len(self._kept) > self._most + self._most // 2 + 100:
             self._trim()
 
     def candidates(self) -> list[Candidate]:
@@ -77,6 +85,30 @@ class Reservoir:
         if self._most is not None and len(self._kept) > self._most:
             self.cut, self.was_cut = self._kept[self._most].key, True
             self._kept = [each for each in self._kept[: self._most] if each.key < self.cut]
+
+
+class _Columns:
+    """A page by its columns: what is asked of all rows at once is asked of a column, at little cost."""
+
+    __slots__ = (
+        *("distinct", "ends", "environments", "first", "ids", "keys"),
+        *("last", "parents", "trace_keys", "traces", "types"),
+    )
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.ids = [row["id"] for row in rows]
+        self.distinct = frozenset(self.ids)
+        self.traces = [row["traceId"] for row in rows]
+        # listings are ordered by start, one way or the other
+        ends: list[str] = sorted((rows[0]["startTime"], rows[-1]["startTime"])) if rows else ["", ""]
+        self.first, self.last = ends
+        self.ends = [row["endTime"] for row in rows]
+        self.types = {row["type"] for row in rows}
+        self.parents = [row["parentObservationId"] for row in rows]
+        self.environments = {row["environment"] for row in rows}
+        # None where an id is not OpenTelemetry's
+        self.keys = _numbers(self.ids, 1)
+        self.trace_keys = _numbers(self.traces, 2)
 
 
 @dataclass(slots=True)
@@ -98,29 +130,36 @@ class Survey:
     _agents: "array[int]" = field(default_factory=lambda: array("Q"))
     _parents: "array[int]" = field(default_factory=lambda: array("Q"))
     _traces: "array[int]" = field(default_factory=lambda: array("Q"))
-    _before: set[str] = field(default_factory=set)
+    _before: frozenset[str] = frozenset()
 
     def take_agents(self, pages: Iterable[Sequence[Row]]) -> None:
         """All pages of the listing of agents."""
-        self._before = set()
+        self._before = frozenset()
         for page in pages:
-            rows = self._admitted(page)
-            self._traces.extend(_keys(row["traceId"] for row in rows))
-            self._agents.extend(_keys(row["id"] for row in rows))
-            rows = self._due(rows, lambda row: int(row["id"], 16))
-            self.listed.extend(_keys(row["id"] for row in rows))
-            parents = [parent for row in rows if (parent := row.get("parentObservationId"))]
-            self._parents.extend(_keys(parents) if _are_span_ids(parents) else map(_key, parents))
-            self._offer(rows)
+            rows, columns = self._admitted(page, _is_agent)
+            self._traces.extend(columns.trace_keys or ())
+            self._agents.extend(columns.keys or ())
+            rows, columns = self._due(rows, columns, columns.keys)
+            self.listed.extend(columns.keys or ())
+            if any(columns.parents):
+                self._parents.extend(_key(parent) for parent in columns.parents if parent)
+            self._offer(rows, columns)
 
     def take_tops(self, pages: Iterable[Sequence[Row]]) -> None:
         """All pages of the listing of tops, after that of agents."""
-        self._before, with_agents = set(), set(self._traces)
+        self._before = frozenset()
+        with_agents: frozenset[int] | None = None
         for page in pages:
-            rows = [row for row in self._admitted(page) if _trace_key(row) not in with_agents]
-            rows = self._due(rows, _trace_key)
-            self.listed.extend(_trace_key(row) for row in rows)
-            self._offer(rows, are_tops=True)
+            rows, columns = self._admitted(page, _is_top)
+            if with_agents is None:
+                with_agents = frozenset(self._traces)
+            keys = columns.trace_keys or ()
+            if not with_agents.isdisjoint(keys):
+                rows = [row for row, key in zip(rows, keys, strict=True) if key not in with_agents]
+                columns = _columns(rows)
+            rows, columns = self._due(rows, columns, columns.trace_keys)
+            self.listed.extend(columns.trace_keys or ())
+            self._offer(rows, columns, are_tops=True)
 
     def strata(self) -> Iterator[tuple[str, Reservoir, list[Candidate]]]:
         """Each stratum with its candidates by key; those below another agent are left out."""
@@ -135,55 +174,84 @@ class Survey:
             nested -= below
             yield name, reservoir, found
 
-    def _admitted(self, page: Sequence[Row]) -> list[Row]:
+    def _admitted(
+        self, page: Sequence[Row], of_kind: Callable[[Row], bool]
+    ) -> tuple[Sequence[Row], _Columns]:
         """The rows that count, each once. Rows that come twice are neighbours, or on two pages in a row."""
+        columns = _columns(page)
+        rows = page
+        if not self._are_fine(page, columns, of_kind):
+            rows = self._sorted_out(page, of_kind)
+            columns = _columns(rows)
+        self._before = columns.distinct
+        return rows, columns
+
+    def _are_fine(self, page: Sequence[Row], columns: _Columns, of_kind: Callable[[Row], bool]) -> bool:
+        """Whether all rows count, as they do where the server knows every condition: asked at little cost."""
+        return (
+            self.passes is None
+            and bool(page)
+            and len(columns.distinct) == len(page)
+            and self._before.isdisjoint(columns.distinct)
+            and written(self.request.start) <= columns.first
+            and columns.last < written(self.request.end)
+            and not any(map(self.left_out, columns.environments))
+            and ((of_kind is _is_agent and columns.types == _AGENTS) or all(map(of_kind, page)))
+            and columns.keys is not None
+            and columns.trace_keys is not None
+        )
+
+    def _sorted_out(self, page: Sequence[Row], of_kind: Callable[[Row], bool]) -> list[Row]:
         start, end = written(self.request.start), written(self.request.end)
-        rows = [row for row in page if start <= row["startTime"] < end]
-        if not _all_addressable(rows):
-            known = len(rows)
-            rows = [row for row in rows if _addressable(row)]
-            self.unaddressable += known - len(rows)
-        if any(self.left_out(each) for each in {row.get("environment") for row in rows}):
-            rows = [row for row in rows if not self.left_out(row.get("environment"))]
+        rows = [row for row in page if start <= row["startTime"] < end and of_kind(row)]
+        rows = [row for row in rows if not self.left_out(row.get("environment"))]
         if self.passes is not None:
             rows = [row for row in rows if self.passes(row)]
+        known = len(rows)
+        rows = [row for row in rows if _addressable(row)]
+        self.unaddressable += known - len(rows)
         ids = {row["id"]: row for row in rows}
-        if len(ids) < len(rows) or not self._before.isdisjoint(ids):
-            rows = [row for key, row in ids.items() if key not in self._before]
-        self._before = set(ids)
-        return rows
+        return [row for key, row in ids.items() if key not in self._before]
 
-    def _due(self, rows: list[Row], key: Callable[[Row], int]) -> list[Row]:
+    def _due(
+        self, rows: Sequence[Row], columns: _Columns, keys: Sequence[int] | None
+    ) -> tuple[Sequence[Row], _Columns]:
         """The rows that are decided about now: neither open, nor too young, nor seen by an earlier run."""
-        settled, never = written(self.request.settled), written(self.request.settled - NEVER)
-        window_start = written(self.request.window_start)
-        if any((row.get("endTime") or UNENDED) > settled for row in rows):
-            waiting = [row for row in rows if waits(row, settled, never)]
-            self.deferred += [_candidate(row, b"").head for row in waiting]
-            rows = [row for row in rows if not waits(row, settled, never)]
-        if rows and rows[-1]["startTime"] < window_start:
-            rows = [
-                row for row in rows if row["startTime"] >= window_start or not self.request.was_seen(key(row))
-            ]
-            self.late += sum(row["startTime"] < window_start for row in rows)
-        return rows
+        settled, window_start = written(self.request.settled), written(self.request.window_start)
+        is_settled = all(columns.ends) and max(columns.ends, default="") <= settled
+        if is_settled and (not rows or window_start <= columns.first):
+            return rows, columns
+        never = written(self.request.settled - NEVER)
+        kept = []
+        for row, key in zip(rows, keys or (), strict=True):
+            if waits(row, settled, never):
+                self.deferred.append(_candidate(row, b"").head)
+            elif row["startTime"] >= window_start:
+                kept.append(row)
+            elif not self.request.was_seen(key):
+                self.late += 1
+                kept.append(row)
+        return kept, _columns(kept)
 
-    def _offer(self, rows: list[Row], *, are_tops: bool = False) -> None:
+    def _offer(self, rows: Sequence[Row], columns: _Columns, *, are_tops: bool = False) -> None:
         if self.request.stratified:
             for row in rows:
-                self._offer_to(self._reservoir(apparent_name(str(row.get("name") or ""))), [row], are_tops)
+                one = self._reservoir(apparent_name(str(row.get("name") or "")))
+                self._offer_to(one, [row], [row["traceId"]], are_tops)
         elif rows:
-            self._offer_to(self._reservoir(""), rows, are_tops)
+            self._offer_to(self._reservoir(""), rows, columns.traces, are_tops)
 
-    def _offer_to(self, reservoir: Reservoir, rows: Sequence[Row], are_tops: bool) -> None:
-        salt = self.request.salt
-        keys = [sha256((salt + row["traceId"]).encode()).digest() for row in rows]
+    def _offer_to(
+        self, reservoir: Reservoir, rows: Sequence[Row], traces: Sequence[str], are_tops: bool
+    ) -> None:
+        salt, cut = self.request.salt, reservoir.cut
+        keys = [sha256((salt + trace).encode()).digest() for trace in traces]
         reservoir.eligible += len(rows)
         if are_tops:
-            reservoir.eligible -= sum(_is_quiet(row) for row in rows)
-        for key, row in zip(keys, rows, strict=True):
-            if key < reservoir.cut:
-                reservoir.add(_candidate(row, key, is_top=are_tops))
+            reservoir.eligible -= sum(map(_is_quiet, rows))
+        small = [place for place, key in enumerate(keys) if key < cut]
+        if small:
+            reservoir.add(_candidate(rows[place], keys[place], is_top=are_tops) for place in small)
 
     def _reservoir(self, name: str) -> Reservoir:
         if name not in self._reservoirs:
@@ -227,26 +295,26 @@ def waits(row: Row, settled: str, never: str) -> bool:
     return bool(end > settled) if end else bool(row["startTime"] > never)
 
 
-def _key(span_id: str) -> int:
-    return int(span_id, 16) if _SPAN_ID.fullmatch(span_id) else 0
+def _key(hexadecimal: str) -> int:
+    return int(hexadecimal, 16) if _SPAN_ID.fullmatch(hexadecimal) else 0
 
 
-def _are_span_ids(ids: Sequence[str]) -> bool:
-    text = "".join(ids)
-    return len(text) == 16 * len(ids) and not text.strip("0123456789abcdef")
+def _numbers(ids: Sequence[str], words: int) -> "array[int] | None":
+    """The first eight bytes of each id, as numbers; None where one is not ``words`` times that long.
 
-
-def _trace_key(row: Row) -> int:
-    return int(row["traceId"][:16], 16)
-
-
-def _keys(ids: Iterable[str]) -> "array[int]":
-    """The first eight bytes of each id, as numbers."""
-    keys = array("Q")
-    keys.frombytes(bytes.fromhex("".join([each[:16] for each in ids])))
+    An id is hexadecimal in lower case, and nothing else.
+    """
+    numbers = array("Q")
+    try:
+        text = "".join(ids)
+        numbers.frombytes(bytes.fromhex(text))
+    except (ValueError, TypeError):
+        return None
+    if len(numbers) != words * len(ids) or numbers.tobytes().hex() != text:
+        return None
     if sys.byteorder == "little":
-        keys.byteswap()
-    return keys
+        numbers.byteswap()
+    return numbers[::words]
 
 
 def _addressable(row: Row) -> bool:
@@ -254,12 +322,24 @@ def _addressable(row: Row) -> bool:
     return bool(_TRACE_ID.fullmatch(row["traceId"] or "") and _SPAN_ID.fullmatch(row["id"]))
 
 
-def _all_addressable(rows: Sequence[Row]) -> bool:
-    """The same of many rows at once."""
-    ids = "".join([row["id"] for row in rows]) + "".join([row["traceId"] or "" for row in rows])
-    if len(ids) != 48 * len(rows) or ids != ids.lower() or not (ids.isalnum() or not rows):
-        return False
+def _is_agent(row: Row) -> bool:
+    return bool(row["type"] == AGENT)
+
+
+def _is_top(row: Row) -> bool:
+    is_root = row.get("isRootObservation")
+    return row["type"] not in _NOT_AT_THE_TOP and bool(
+        not row.get("parentObservationId") if is_root is None else is_root
+    )
+
+
+def _columns(rows: Sequence[Row]) -> _Columns:
     try:
-        return len(bytes.fromhex(ids)) == 24 * len(rows)
-    except ValueError:
-        return False
+        return _Columns(rows)
+    except KeyError:  # an older listing does not have them all
+        return _Columns([{**_LACKING, **row} for row in rows])
+
+
+_LACKING: Row = {"endTime": None, "parentObservationId": None, "environment": None}
+_AGENTS = frozenset((AGENT,))
+_NOT_AT_THE_TOP = frozenset((AGENT, *UNHEARD)) - {"GENERATION"}
