@@ -30,6 +30,7 @@ from tracehooks.scoring import Deliverer, Tally, load_sinks
 from tracehooks.scoring.coordinator import is_dead, this_owner
 from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
+from tracehooks.scoring.spending import check_budget, spent_dict
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 from tracehooks.store.replays import Replay, ReplayKey
@@ -83,6 +84,7 @@ class NoiseNight:
             raise ConfigurationError(f"repeats must be within 1 to 100, got {self.repeats}")
         if self.scorer is None:
             self.scorer = noise_scorer(self.settings)
+        check_budget(self.settings, self.scorer)
         self._kind = ScoreKind.of(self.scorer)
         self._job = self.settings.jobs.noise
         self._repeats = self.repeats or self._job.repeats
@@ -229,7 +231,7 @@ class NoiseNight:
                 )
 
     def _work(self, run: RunRecord) -> RunRecord:
-        if self.store.replays.counts(run.id).not_attempted:
+        if self.store.replays.counts(run.id).waiting:
             self._ask_agent(run)
         judging = NoiseJudging(
             settings=self.settings,
@@ -239,6 +241,7 @@ class NoiseNight:
             asks=self._asks,
             owner=self.owner,
             deadline=self._deadline,
+            clock=self.clock,
             halted=self.halted,
             progress=lambda done, total: self.progress("judging", done, total),
         )
@@ -280,7 +283,7 @@ class NoiseNight:
             verdict=outcome.verdict,
             reasons=outcome.reasons,
             counts=outcome.counts,
-            report=self._report(outcome),
+            report=self._report(run, outcome),
             ended=self.clock(),
         )
         deliverer = Deliverer(self.store, self._sinks, owner=self.owner)
@@ -288,7 +291,7 @@ class NoiseNight:
             deliverer.confirm(CONFIRMATION_SECONDS)
         return with_links(self.settings, self.store, run.id)
 
-    def _report(self, outcome: NoiseOutcome) -> dict[str, Any]:
+    def _report(self, run: RunRecord, outcome: NoiseOutcome) -> dict[str, Any]:
         least = self._job.gate.min_score
         told = ruling_dict(outcome.told, outcome.answers, kind=self._kind, min_score=least, asks=self._asks)
         return {
@@ -297,6 +300,7 @@ class NoiseNight:
             "reference": outcome.reference_dict,
             "degraded": outcome.ruling.rows.partial,
             "pass": pass_report(outcome.tally),
+            "spent": spent_dict(self.settings, self.store, run),
         }
 
     def _rule(self, found: Sequence[ReplayAnswer], reference: Reference | None) -> "NoiseRuling":

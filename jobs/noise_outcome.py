@@ -54,15 +54,16 @@ class NoiseOutcome:
 
     @property
     def told(self) -> "NoiseRuling":
-        """The ruling with verdict and reasons of the run."""
-        return replace(self.ruling, verdict=self.verdict, reasons=self.reasons)
+        """The ruling with verdict, reasons and notes of the run."""
+        notes = (*self.ruling.notes, *self._unreached)
+        return replace(self.ruling, verdict=self.verdict, reasons=self.reasons, notes=notes)
 
     @property
     def state(self) -> str:
         """The state that the run ends in."""
         if self.tally.stopped is Reason.TIMEOUT:
             return "timed_out"
-        return "failed" if self.left or self.replays.not_attempted else "finished"
+        return "failed" if self.left or self.replays.waiting else "finished"
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -96,15 +97,21 @@ class NoiseOutcome:
     def _agent(self) -> str:
         asked = self.replays.answered + self.replays.agent_errors
         down = f", and it is asked no more after {HOPELESS} in a row"
-        stopped = down if self.is_agent_down and self.replays.not_attempted else ""
+        stopped = down if self.is_agent_down and self.replays.waiting else ""
         how_many = f"{self.replays.agent_errors} of {asked} calls failed"
         return f"agent: {how_many}{stopped}; the first: {first_errors(self.answers)}"
+
+    @property
+    def _unreached(self) -> Sequence[str]:
+        found = [one.why for one in self.answers if one.replay.reason is Reason.NOT_APPLICABLE]
+        how_many = f"{len(found)} of {len(self.answers)} answers are not judged"
+        return [f"unreached: {how_many}; the first: {found[0]}"] if found else []
 
     @property
     def _judge(self) -> str:
         if self.tally.stopped is not Reason.TIMEOUT:
             return f"judge: stopped after too many answers were {self.tally.stopped}"
-        left = self.left + self.replays.not_attempted
+        left = self.left + self.replays.waiting
         return f"time_limit: stopped with {left} questions left; `tracehooks resume` goes on"
 
     @property

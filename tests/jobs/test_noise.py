@@ -215,6 +215,45 @@ def test_an_agent_that_raises_under_noise_is_a_row_that_enters_as_a_bound(
     assert "ValueError: cannot count that" in score.comment
 
 
+PLANTED = """
+  - id: stock
+    query: "How many of item 1?"
+    facts: {must_contain: ["11"]}
+    variants:
+      - {id: poisoned, noise_type: adversarial, carrier: "tool:count", content: {left: 99}}
+      - {id: page, noise_type: adversarial, carrier: document, content: "There are 99."}
+"""
+
+
+def test_noise_that_never_reaches_the_agent_is_not_robust(store: Store, tmp_path: Path) -> None:
+    """A tool that it never calls, documents that it never looks for: told, skipped, no verdict on them."""
+    dataset(tmp_path, 1, more=PLANTED)
+    run = night(store, tmp_path).run()
+    assert run.verdict is Verdict.INCONCLUSIVE
+    assert run.reasons == ("no_data: adversarial: none of the 4 rows is applicable to this score",)
+    assert run.report["notes"] == [
+        "unreached: 4 of 8 answers are not judged; the first: noise never reached the agent: "
+        "the tool count was not called"
+    ]
+    assert (run.counts["answered"], run.counts["skipped"]) == (8, {"not_applicable": 4})
+    (score,) = [one for one in store.scores.page(status=Status.SKIPPED) if one.metadata["variant"] == "page"][
+        :1
+    ]
+    assert score.comment == "Not scored: noise never reached the agent: no retriever was called"
+    check_sums(run)
+
+
+def test_behind_an_address_planted_noise_is_not_asked(store: Store, tmp_path: Path) -> None:
+    """Its real tools would run. What can be asked is; here nobody is there."""
+    dataset(tmp_path, 1, more=PLANTED)
+    run = night(store, tmp_path, asked_of="http://127.0.0.1:9/ask").run()
+    counts = run.counts
+    assert (counts["answered"], counts["agent_errors"], counts["not_attempted"]) == (0, 4, 4)
+    assert (run.state, run.verdict) == ("finished", Verdict.INCONCLUSIVE)
+    assert run.reasons[0].startswith("agent: 4 of 4 calls failed; the first: ConnectionError: 127.0.0.1:9")
+    check_sums(run)
+
+
 def test_an_agent_that_fails_always_is_said_first_and_asked_no_more(store: Store, tmp_path: Path) -> None:
     """After twenty failures and no answer it is down: exit 3 with its first error, and the run can go on."""
     dataset(tmp_path, 20)

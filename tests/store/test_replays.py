@@ -91,10 +91,21 @@ def test_counts_add_up_and_a_trace_finds_its_replay(store: Store, run: RunRecord
     ]
     assert store.replays.finish(done) == [True] * 3
     counts = store.replays.counts(run.id)
-    assert counts == ReplayCounts(answered=2, agent_errors=1, not_attempted=3)
-    assert counts.planned == 6
+    assert counts == ReplayCounts(answered=2, agent_errors=1, waiting=3)
+    assert (counts.planned, counts.not_attempted) == (6, 3)
     (found,) = store.replays.of_trace(trace_id(1))
     assert (found.case, found.noise_type, found.answer) == ("case-0", "typos", "24 months")
     kept = store.replays.of_run(run.id)[2]
     assert (kept.reason, kept.detail) == (Reason.NOT_ATTEMPTED, "it failed")
     assert store.replays.counts("nowhere").planned == 0
+
+
+def test_what_cannot_be_asked_is_neither_answered_nor_waiting(store: Store, run: RunRecord) -> None:
+    """Noise that cannot be brought to the agent: done, and the agent was not asked."""
+    asked, unaskable = store.replays.claim(run.id, "a", 2, MINUTE)
+    reason = {"reason": Reason.NOT_APPLICABLE, "detail": "noise never reached the agent"}
+    done = [replace(asked, trace_id=trace_id(1), span_id=span_id(1), **reason), replace(unaskable, **reason)]  # type: ignore[arg-type]
+    assert store.replays.finish(done) == [True, True]
+    counts = store.replays.counts(run.id)
+    assert counts == ReplayCounts(answered=1, waiting=4, unaskable=1)
+    assert (counts.planned, counts.not_attempted) == (6, 5)

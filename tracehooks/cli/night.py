@@ -85,6 +85,7 @@ def _watched(
                 night.progress = lambda _what, done, total: report(done, total)
             else:
                 night.progress = lambda tally, total: report(tally.done, total)
+                night.stage = report.stage
         try:
             runs = act()
         except KeyboardInterrupt:
@@ -100,7 +101,7 @@ def _put_away(store: Store, owner: str, hint: str) -> str:
     if run.state == "running":
         store.runs.update(run.id, state="interrupted")
     left = store.items.remaining(run.id)
-    unasked = store.replays.counts(run.id).not_attempted
+    unasked = store.replays.counts(run.id).waiting
     asked = f"{unasked:,} questions not asked and " if unasked else ""
     return f"interrupted with {asked}{left:,} calls not judged yet; `tracehooks resume{hint}` goes on"
 

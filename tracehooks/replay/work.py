@@ -45,7 +45,7 @@ class ReplayWork:
         self._held: dict[ReplayKey, Replay] = {}
         self._failures, self._answers, self._done = 0, 0, 0
         self._take_over(run_id)
-        self._total = self.store.replays.counts(run_id).not_attempted
+        self._total = self.store.replays.counts(run_id).waiting
         heartbeat = asyncio.create_task(self._renew())
         try:
             await self._drain(run_id)
@@ -77,7 +77,7 @@ class ReplayWork:
                 while queue and len(running) < self.concurrency and not self._stopped():
                     running.add(asyncio.create_task(self._ask(queue.pop(0))))
                 if not running:
-                    if self._stopped() or not self.store.replays.counts(run_id).not_attempted:
+                    if self._stopped() or not self.store.replays.counts(run_id).waiting:
                         return
                     await asyncio.sleep(WAIT_SECONDS)  # somebody who is gone, elsewhere, still has some
                     continue

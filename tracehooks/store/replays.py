@@ -104,11 +104,21 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class ReplayCounts:
-    """A run's replays by what became of them: planned = answered + agent_errors + not_attempted."""
+    """A run's replays by what became of them: planned = answered + agent_errors + not_attempted.
+
+    Of those not attempted the ``waiting`` are to be asked yet; the ``unaskable`` never will be: their noise
+    cannot be brought to the agent.
+    """
 
     answered: int = 0
     agent_errors: int = 0
-    not_attempted: int = 0
+    waiting: int = 0
+    unaskable: int = 0
+
+    @property
+    def not_attempted(self) -> int:
+        """Those that the agent was not asked."""
+        return self.waiting + self.unaskable
 
     @property
     def planned(self) -> int:
@@ -207,14 +217,18 @@ class Replays:
 
     def counts(self, run_id: str) -> ReplayCounts:
         """How many of the run were answered, failed, or are not asked yet."""
-        groups = (REPLAYS.c.state, REPLAYS.c.error.is_not(None).label("failed"))
+        failed = REPLAYS.c.error.is_not(None).label("failed")
+        unreached = REPLAYS.c.reason_code == Reason.NOT_APPLICABLE.value
+        unasked = and_(REPLAYS.c.trace_id.is_(None), func.coalesce(unreached, False)).label("unasked")
+        groups = (REPLAYS.c.state, failed, unasked)
         query = select(*groups, func.count()).where(REPLAYS.c.run_id == run_id).group_by(*groups)
         rows = self._database.read(lambda connection: connection.execute(query).all())
-        done = [(failed, n) for state, failed, n in rows if state == "done"]
+        done = [(bool(failed), bool(unasked), n) for state, failed, unasked, n in rows if state == "done"]
         return ReplayCounts(
-            answered=sum(n for failed, n in done if not failed),
-            agent_errors=sum(n for failed, n in done if failed),
-            not_attempted=sum(n for state, _, n in rows if state != "done"),
+            answered=sum(n for failed, unasked, n in done if not failed and not unasked),
+            agent_errors=sum(n for failed, _, n in done if failed),
+            waiting=sum(n for state, _, _, n in rows if state != "done"),
+            unaskable=sum(n for failed, unasked, n in done if unasked and not failed),
         )
 
     def _each_held(self, replays: Sequence[Replay], statement: Update) -> int:
