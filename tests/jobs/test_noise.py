@@ -158,6 +158,18 @@ def test_an_agent_that_believes_the_noise_fails_by_type_and_case(store: Store, t
     assert by_type["distractors"]["lowest"] == []
 
 
+def test_which_way_is_better_is_the_scorers_and_never_guessed(store: Store, tmp_path: Path) -> None:
+    """LeBonhommePharma/FlexAIDdS#344, confident-ai/deepeval#2901: declared, or an error."""
+    dataset(tmp_path, 3)
+    assert night(store, tmp_path, scorer=Scripted(direction="higher")).run().verdict is Verdict.PASS
+    lower = night(store, tmp_path, scorer=Scripted(direction="lower")).run()
+    assert lower.verdict is Verdict.FAIL
+    assert "surely above what must be reached" in lower.reasons[0]
+    assert lower.report["types"][0]["lowest"][0]["mean"] == pytest.approx(0.95)
+    with pytest.raises(ConfigurationError, match="declares no direction"):
+        night(store, tmp_path, scorer=Scripted(direction=""))
+
+
 def test_a_judge_that_is_down_passes_nothing(store: Store, tmp_path: Path) -> None:
     """promptfoo/promptfoo#7040: an outage is no quality failure and no pass; the answers are kept."""
     dataset(tmp_path)
