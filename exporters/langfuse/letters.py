@@ -20,6 +20,9 @@ LONGEST_COMMENT = 20_000  # characters
 LARGEST = 300_000  # bytes of a score with a long analysis; a request may have a million
 # what the judge was asked and answered word for word stays in the store: it holds the user's own words
 STAYS_HERE = frozenset({"prompt", "raw"})
+# of the metadata, what a score is sent with however long the rest is
+WHO = ("judge_model", "judge_trace_id", "scorer_version")
+PROVENANCE = frozenset((*WHO, "band", "run", "probability", "scored_at", "revision"))
 REVISION_STEP = timedelta(milliseconds=1)
 
 
@@ -48,7 +51,8 @@ def letter(delivery: Delivery, config_id: str | None = None) -> Letter:
     fields = body(delivery, config_id)
     encoded = to_json(fields).encode()
     if len(encoded) > LARGEST:
-        cut = {**fields["metadata"], "analysis": "too long to be sent; it is in the store"}
+        kept = {key: value for key, value in fields["metadata"].items() if key in PROVENANCE}
+        cut = {**kept, "analysis": "too long to be sent; it is in the store"}
         encoded = to_json({**fields, "metadata": cut}).encode()
     return Letter(
         id=delivery.id,

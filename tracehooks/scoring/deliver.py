@@ -17,6 +17,7 @@ from tracehooks.scoring.coordinator import is_dead
 if TYPE_CHECKING:
     from tracehooks.settings import Settings
     from tracehooks.store import Store
+    from tracehooks.store.outbox import Claimable
 
 logger = logging.getLogger("tracehooks")
 
@@ -72,7 +73,6 @@ class Deliverer:
         What was accepted, and is due to be looked for, is looked for too, once.
         """
         end = None if timeout is None else time.monotonic() + timeout
-        self._take_over()
         emptied = [self._empty(name, sink, end) for name, sink in self._sinks.items()]
         for name, sink in self._sinks.items():
             self._look(name, sink, end)
@@ -86,11 +86,11 @@ class Deliverer:
                 return False
         return self._wait() is None
 
-    def _take_over(self) -> None:
+    def _take_over(self, name: str, state: "Claimable") -> None:
         """Take what a sender held that is no more, without waiting for its lease to end."""
-        for owner in self._store.outbox.owners():
+        for owner in self._store.outbox.owners(name, state):
             if is_dead(owner):
-                count = self._store.outbox.release_owner(owner)
+                count = self._store.outbox.release_owner(name, state, owner)
                 logger.info("took over %d deliveries of %s, which is gone", count, owner)
 
     def _wait_for_accepted(self, end: float) -> bool:
@@ -109,6 +109,7 @@ class Deliverer:
 
     def _empty(self, name: str, sink: ScoreSink, end: float | None) -> bool:
         """Deliver what is due; by several threads where the sink allows it and one batch is not all."""
+        self._take_over(name, "pending")
         first = self._batch(name, sink)
         if first is not Batch.FULL:
             return first is Batch.LAST
@@ -131,7 +132,8 @@ class Deliverer:
         return all(results)
 
     def _batch(self, name: str, sink: ScoreSink) -> "Batch":
-        deliveries = self._store.outbox.pending(name, *self._claim(sink), calls=_wants_calls(sink))
+        claim = self._claim(sink)
+        deliveries = self._store.outbox.pending(name, *claim, calls=_wants_calls(sink))
         if not deliveries:
             return Batch.LAST
         receipts = _receipts(name, sink, deliveries)
@@ -141,7 +143,7 @@ class Deliverer:
         self._progress(sum(receipt.accepted or not receipt.retry for receipt in receipts))
         if not accepted and any(receipt.retry for receipt in receipts):
             return Batch.FAILED
-        return Batch.FULL
+        return Batch.FULL if len(deliveries) == claim[0] else Batch.LAST
 
     def _claim(self, sink: ScoreSink) -> tuple[int, str, timedelta]:
         return getattr(sink, "batch", BATCH), self._owner, LEASE
@@ -150,6 +152,7 @@ class Deliverer:
         """Look for what was accepted and is due; False when it could not be looked for."""
         if not hasattr(sink, "confirm"):
             return True
+        self._take_over(name, "accepted")
         while end is None or time.monotonic() < end:
             deliveries = self._store.outbox.accepted(name, *self._claim(sink), calls=_wants_calls(sink))
             if not deliveries:
@@ -167,7 +170,7 @@ class Deliverer:
 
 
 class Batch(Enum):
-    """How sending one batch ended: more may be due, nothing was due, or the sink took nothing."""
+    """How sending one batch ended: more may be due, no more was due, or the sink took nothing."""
 
     FULL = auto()
     LAST = auto()

@@ -155,17 +155,18 @@ class Outbox:
 
         self._database.write(Area.WORK, work)
 
-    def owners(self) -> list[str]:
-        """Who holds deliveries now."""
-        query = select(OUTBOX.c.owner).where(OUTBOX.c.owner.is_not(None)).distinct()
+    def owners(self, sink: str, state: Claimable) -> list[str]:
+        """Who holds deliveries to ``sink`` in ``state`` now."""
+        held = (OUTBOX.c.sink == sink, OUTBOX.c.state == state, OUTBOX.c.owner.is_not(None))
+        query = select(OUTBOX.c.owner).where(*held).distinct()
         return list(self._database.read(lambda connection: connection.execute(query).scalars().all()))
 
-    def release_owner(self, owner: str) -> int:
+    def release_owner(self, sink: str, state: Claimable, owner: str) -> int:
         """Make due what ``owner`` holds, who is no more; returns how many those were."""
         now = to_micros(self._clock())
         statement = (
             update(OUTBOX)
-            .where(OUTBOX.c.owner == owner)
+            .where(OUTBOX.c.sink == sink, OUTBOX.c.state == state, OUTBOX.c.owner == owner)
             .values(owner=None, next_attempt=now, updated_at=now)
             .returning(OUTBOX.c.score_id)
         )

@@ -215,10 +215,11 @@ def test_odd_characters_and_long_texts_arrive(any_langfuse: FakeLangfuse, desk_a
     """simonw/llm#546, mlflow/mlflow#24123: a lone surrogate or a huge comment costs no batch."""
     desk = desk_at(any_langfuse)
     comments = ["ok \ud83e", "nul \x00", "😀" * 30_000, "z"]
-    analysis = {"text": "y" * 2_000_000}
-    desk.commit([toxicity(n, 0.1, text, analysis=analysis) for n, text in enumerate(comments)])
+    long = {"text": "y" * 2_000_000}
+    desk.commit([toxicity(n, 0.1, text, analysis=long, own=long) for n, text in enumerate(comments)])
     desk.deliver_all()
     assert desk.counts() == {"confirmed": 4}
+    assert {row["metadata"]["scorer_version"] for row in any_langfuse.scores} == {"v1"}
 
 
 def _bodies(post: Any) -> list[dict[str, Any]]:
