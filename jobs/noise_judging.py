@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from tracehooks.records import AgentCall, Reason, Score, TraceRef
@@ -10,6 +11,7 @@ from tracehooks.replay.asks import Ask
 from tracehooks.replay.rows import answers
 from tracehooks.scoring import Coordinator, Grant, Tally
 from tracehooks.scoring.deliver import all_results, unwanted
+from tracehooks.scoring.spending import spending
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, ScoreRecord, Store, WorkItem
 from tracehooks.store.replays import Replay, ReplayKey
@@ -26,6 +28,7 @@ class NoiseJudging:
     asks: Mapping[ReplayKey, Ask]
     owner: str
     deadline: float | None = None
+    clock: Callable[[], datetime]
     halted: Callable[[], bool] = lambda: False
     progress: Callable[[int, int], None] = lambda done, total: None
 
@@ -50,7 +53,8 @@ class NoiseJudging:
             prepare=lambda call: self._with_case(call, keys[call.trace_id, call.span_id]),
             labels=lambda item: self.asks[keys[item.trace_id, item.span_id]].labels,
         )
-        return asyncio.run(coordinator.work(run.id))
+        with spending(self.settings, self.store, run, self.scorer, self.clock):
+            return asyncio.run(coordinator.work(run.id))
 
     def _say_why_not(self, run: RunRecord) -> None:
         """Put onto the traces of replays that no judge need see why they have no score."""

@@ -20,6 +20,7 @@ from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
 from tracehooks.scoring.reviewing import send_to_review
 from tracehooks.scoring.source import LOCAL, load_source
+from tracehooks.scoring.spending import budget_reasons, check_budget, spending, spent_dict
 from tracehooks.settings import Settings, format_duration
 from tracehooks.store import RunRecord, Store
 from tracehooks.store.rows import RunState
@@ -56,7 +57,8 @@ class Preview:
 class ToxicityNight:
     """One toxicity night on a store. ``scorer`` is the settings' own unless given.
 
-    ``progress(tally, total)`` is called after each commit.
+    ``progress(tally, total)`` is called after each commit, ``stage(text)`` with what it begins to do.
+    ``halted`` is asked now and then: once it says yes, the run is put away as interrupted.
     """
 
     settings: Settings
@@ -68,10 +70,12 @@ class ToxicityNight:
     progress: Callable[[Tally, int], None] = lambda tally, total: None
     owner: str = field(default_factory=this_owner)
     halted: Callable[[], bool] = lambda: False
+    stage: Callable[[str], None] = lambda text: None
 
     def __post_init__(self) -> None:
         if self.scorer is None:
             self.scorer = toxicity_scorer(self.settings)
+        check_budget(self.settings, self.scorer)
         self._sinks = load_sinks(self.settings)
         self._job = self.settings.jobs.toxicity
 
@@ -168,10 +172,12 @@ class ToxicityNight:
         self.store.items.keep_only(run.id, self.scorer.name)
         self.store.items.reopen(run.id, scored=self.rescore)
         planner = self._planner(resolved)
+        self.stage(f"reading the calls from {run.window_start:%F %R} to {run.window_end:%F %R} UTC")
         try:
             found = planner.discover(resolved.window, now, run)
         except PartialReadError as error:
             return self._give_up(run, error)
+        self.stage(f"planning {len(found.planned):,} of {found.discovered:,} calls")
         planner.write(run, found)
         # a run with counts is fully planned: from here on it can be resumed
         report = {**run.report, "late": found.late}
@@ -240,7 +246,9 @@ class ToxicityNight:
             halted=self.halted,
             progress=self.progress,
         )
-        return asyncio.run(coordinator.work(run.id))
+        with spending(self.settings, self.store, run, self.scorer, self.clock):
+            self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
+            return asyncio.run(coordinator.work(run.id))
 
     def _finish(self, run: RunRecord, found: Discovery | None, tally: Tally) -> RunRecord:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""
@@ -252,6 +260,7 @@ class ToxicityNight:
         left = self.store.items.remaining(run.id)
         if tally.stopped:
             reasons = (*reasons, self._why_stopped(tally.stopped, left))
+        reasons = (*reasons, *budget_reasons(assessment.unscored))
         counts = {**run.counts, **self._outcomes(run.id, left)}
         self.store.runs.update(
             run.id,
@@ -266,6 +275,7 @@ class ToxicityNight:
                 "left": left,
                 "agents": {name: self._about_agent(one) for name, one in assessment.agents.items()},
                 "pass": _pass_report(tally),
+                "spent": spent_dict(self.settings, self.store, run),
             },
             ended=self.clock(),
         )

@@ -10,7 +10,9 @@ from sqlalchemy import inspect, text
 from tests.store.making import ALWAYS, START, Clock, span_id, trace_id
 from tracehooks.errors import StoreError
 from tracehooks.store import Store, open_store
+from tracehooks.store.accounts import ACCOUNTS, HOLDS
 from tracehooks.store.calls import CALLS
+from tracehooks.store.canaries import CANARIES
 from tracehooks.store.database import Database
 from tracehooks.store.decisions import DECISIONS
 from tracehooks.store.firings import FIRINGS
@@ -26,12 +28,16 @@ from tracehooks.store.runs import RUNS
 from tracehooks.store.schedulers import SCHEDULERS
 from tracehooks.store.score_table import HISTORY, SCORES
 from tracehooks.store.spans import RESOURCES, SPANS
+from tracehooks.store.verdicts import VERDICTS
 
 TABLES = (
+    ACCOUNTS,
     CALLS,
+    CANARIES,
     DECISIONS,
     HISTORY,
     FIRINGS,
+    HOLDS,
     ITEMS,
     LISTED,
     LOSSES,
@@ -44,6 +50,7 @@ TABLES = (
     SCHEDULERS,
     SCORES,
     SPANS,
+    VERDICTS,
     VERSIONS,
 )
 # a store that tracehooks 0.1 wrote, with its first schema; never regenerated

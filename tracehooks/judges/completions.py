@@ -30,7 +30,8 @@ class CompletionFailed(Exception):  # noqa: N818 - it says what happened, and ne
     """No reply came. ``reason`` is the unscored reason that the answer will carry.
 
     ``attempts`` counts the requests sent, ``retry`` says if the same request may succeed later, and
-    ``wait`` is how many seconds the server asked to wait, if it did.
+    ``wait`` is how many seconds the server asked to wait, if it did. ``free`` says that the server has
+    turned the request down, and so cannot charge for it.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class CompletionFailed(Exception):  # noqa: N818 - it says what happened, and ne
         attempts: int = 1,
         retry: bool = False,
         wait: float | None = None,
+        free: bool = False,
     ) -> None:
         super().__init__(detail)
         self.reason = reason
@@ -48,3 +50,4 @@ class CompletionFailed(Exception):  # noqa: N818 - it says what happened, and ne
         self.attempts = attempts
         self.retry = retry
         self.wait = wait
+        self.free = free

@@ -42,7 +42,9 @@ def failure_of_status(status: int, body: Any, headers: Mapping[str, str], scrub:
     """
     reason, again = _judged(status, _codes(body))
     detail = f"the judge's server answered {status}{_named(body, scrub)}"
-    return CompletionFailed(reason, detail, retry=again, wait=retry_after(headers) if again else None)
+    wait = retry_after(headers) if again else None
+    # a 5xx may stand for a proxy that gave up on a model that went on
+    return CompletionFailed(reason, detail, retry=again, wait=wait, free=status < 500)
 
 
 def failure_in_reply(error: Any, scrub: Scrub) -> CompletionFailed:

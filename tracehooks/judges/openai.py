@@ -2,8 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -13,10 +14,12 @@ from tracehooks.judges.asking import BaseJudge
 from tracehooks.judges.clients import LoopClients
 from tracehooks.judges.completions import Completion, CompletionFailed, Messages
 from tracehooks.judges.failures import complaint, failure_in_reply, failure_of, failure_of_status
-from tracehooks.judges.formats import RequestForm
+from tracehooks.judges.formats import RequestForm, limit_in
 from tracehooks.judges.retrying import Retry
+from tracehooks.judges.terms import NOTHING, UNKNOWN, Need, current_terms
 from tracehooks.judges.wire import completion_of, decoded, first_choice
 from tracehooks.masking import MASKED, SECRET_PATTERNS, masker
+from tracehooks.protocols import Usage
 from tracehooks.records import Reason
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from tracehooks.settings import JudgeSettings
 
 _PATH = "/chat/completions"
+_FRAMING = 64  # tokens that a server puts round a conversation, at most
 _MOST_DETAIL = 300
 _hide_secrets = masker(SECRET_PATTERNS)
 
@@ -39,13 +43,15 @@ class OpenAIJudge(BaseJudge):
     ``base_url`` and ``api_key`` default to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``. ``timeout`` bounds one
     request as a whole, in seconds; ``attempts`` bounds the failures of one reply; ``concurrency`` bounds the
     requests in flight on one event loop, where a request that waits to be sent again holds no slot.
-    ``temperature`` is left out where a server refuses it. ``retry`` replaces the waits, and ``attempts``.
+    ``temperature`` is left out where a server refuses it. ``max_output_tokens`` is the longest reply that is
+    asked for. ``retry`` replaces the waits, and ``attempts``.
 
     Usable from any number of event loops and threads, and picklable. Raises ConfigurationError for a bad
     argument. The key is in no repr, message or log; whoever pickles the judge pickles its key.
     """
 
     model: str
+    metered = True  # every request is sent under the terms that hold
 
     def __init__(
         self,
@@ -58,6 +64,7 @@ class OpenAIJudge(BaseJudge):
         attempts: int = 3,
         concurrency: int = 16,
         temperature: float | None = 0.0,
+        max_output_tokens: int | None = None,
         retry: Retry | None = None,
     ) -> None:
         super().__init__(mask=mask)
@@ -68,7 +75,10 @@ class OpenAIJudge(BaseJudge):
         self.retry = retry or Retry(attempts=_count(attempts, "attempts"))
         self.temperature = temperature
         self._key = _secret(api_key)
-        self._form = RequestForm(self.model, temperature)
+        self.max_output_tokens = (
+            None if max_output_tokens is None else _count(max_output_tokens, "max_output_tokens")
+        )
+        self._form = RequestForm(self.model, temperature, self.max_output_tokens)
         self._clients = LoopClients(self._client, self.concurrency)
         self._certificates: ssl.SSLContext | None = None
 
@@ -100,12 +110,14 @@ class OpenAIJudge(BaseJudge):
             timeout=settings.timeout.total_seconds(),
             attempts=settings.attempts,
             concurrency=settings.concurrency,
+            max_output_tokens=settings.max_output_tokens,
         )
 
     @property
     def options(self) -> Mapping[str, Any]:
         """What else than the model decides how it judges; part of a scorer's version."""
-        return {**super().options, "temperature": self.temperature}
+        limit = {} if self.max_output_tokens is None else {"max_output_tokens": self.max_output_tokens}
+        return {**super().options, "temperature": self.temperature, **limit}
 
     async def aclose(self) -> None:
         """Close the running loop's connections. Not needed under asyncio.run, which ends them itself."""
@@ -116,10 +128,12 @@ class OpenAIJudge(BaseJudge):
         sent = failures = 0
         while True:
             body = self._form.body(messages, schema)
+            content = orjson.dumps(body, default=dict)
             try:
-                async with here.slot() as client:
+                async with here.slot() as client, self._paid(body, content) as bill:
                     sent += 1
-                    completion = await self._send(client, body)
+                    completion = await self._send(client, body, content)
+                    bill.used = completion.usage
                 return replace(completion, attempts=sent)
             except _FormRefused:
                 continue
@@ -131,13 +145,31 @@ class OpenAIJudge(BaseJudge):
                     raise
             await self.retry.sleep(pause)
 
-    async def _send(self, client: "AsyncOpenAI", body: dict[str, Any]) -> Completion:
+    @asynccontextmanager
+    async def _paid(self, body: dict[str, Any], content: bytes) -> "AsyncIterator[_Bill]":
+        """Reserve for one request, and settle what it used, however it ends."""
+        bill, terms = _Bill(), current_terms()
+        if terms is None:
+            yield bill
+            return
+        need = Need(input_tokens=len(content) + _FRAMING, output_tokens=limit_in(body), seconds=self.timeout)
+        ticket = await terms.reserve(need)
+        try:
+            yield bill
+        except (CompletionFailed, _FormRefused) as failure:
+            if getattr(failure, "free", True):
+                bill.used = NOTHING
+            raise
+        finally:
+            terms.settle(ticket, bill.used)
+
+    async def _send(self, client: "AsyncOpenAI", body: dict[str, Any], content: bytes) -> Completion:
         """One request. Raises CompletionFailed, or _FormRefused when it should be sent in another form."""
         import openai
 
         try:
             async with asyncio.timeout(self.timeout):
-                response = await self._post(client, body)
+                response = await self._post(client, content)
         except TimeoutError:
             detail = f"the judge did not answer within {self.timeout:g} s"
             raise CompletionFailed(Reason.TIMEOUT, detail, retry=True) from None
@@ -147,12 +179,12 @@ class OpenAIJudge(BaseJudge):
             raise failure_of(error, self._scrubbed) from None
         return self._completion(response)
 
-    async def _post(self, client: "AsyncOpenAI", body: dict[str, Any]) -> "httpx2.Response":
+    async def _post(self, client: "AsyncOpenAI", content: bytes) -> "httpx2.Response":
         # The client's own typed `create` rewrites the arguments and validates the reply, at half the cost of
         # a request, and raises TypeError or AttributeError for a 200 that is not a completion.
         import httpx2
 
-        return await client.post(_PATH, cast_to=httpx2.Response, content=orjson.dumps(body, default=dict))
+        return await client.post(_PATH, cast_to=httpx2.Response, content=content)
 
     def _refusal(self, response: "httpx2.Response", body: dict[str, Any]) -> Exception:
         said = decoded(response)
@@ -206,6 +238,11 @@ class OpenAIJudge(BaseJudge):
         key = self._key.get_secret_value() if self._key else _environment_key()
         text = _hide_secrets(text.replace(key, MASKED) if key else text)
         return text if len(text) <= _MOST_DETAIL else text[:_MOST_DETAIL] + "..."
+
+
+@dataclass(slots=True)
+class _Bill:
+    used: Usage = UNKNOWN
 
 
 class _FormRefused(Exception):  # noqa: N818 - not an error: the request goes out again, asking for less

@@ -65,6 +65,7 @@ def facts(report: RunReport) -> list[Fact]:
         found.append(Fact("late", f"{late} started before the window and was not there to be seen in time"))
     if "rate" in figures:
         found.append(Fact("tokens", _tokens(run, figures)))
+    found += spent_facts(figures)
     if report.dropped:
         found.append(Fact("lost", f"{count(report.dropped, 'span')} never reached the store"))
     return found
@@ -143,6 +144,22 @@ def _tokens(run: RunRecord, figures: Mapping[str, Any]) -> str:
         f" this pass {took.get('input_tokens', 0):,} in, {took.get('output_tokens', 0):,} out"
         f" over {count(took.get('requests', 0), 'request')}"
     )
+
+
+def spent_facts(figures: Mapping[str, Any]) -> list[Fact]:
+    """What the run's requests cost, where it sent any."""
+    spent = figures.get("spent")
+    if not spent:
+        return []
+    used = f"{spent['input_tokens'] + spent['output_tokens']:,} tokens in {count(spent['calls'], 'request')}"
+    money = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:,.4f} by {spent['price']}"
+    limits = spent.get("budget") or {}
+    allowed = ", ".join(_limit(name, limit) for name, limit in limits.items())
+    return [Fact("spent", f"{money}, {used}" + (f"; allowed {allowed} a run" if allowed else ""))]
+
+
+def _limit(name: str, limit: float) -> str:
+    return f"${limit:,.2f}" if name == "dollars" else f"{limit:,} {name}"
 
 
 def next_steps(report: RunReport) -> list[Step]:

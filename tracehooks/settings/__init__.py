@@ -7,6 +7,8 @@ file. An unknown key or a bad value raises ConfigurationError naming the file, t
 
 from tracehooks.settings.loading import dotted, find_config, load_settings
 from tracehooks.settings.models import (
+    AllowanceSettings,
+    BudgetSettings,
     CaptureSettings,
     FilterSettings,
     HookSettings,
@@ -17,6 +19,7 @@ from tracehooks.settings.models import (
     MaskSettings,
     NoiseGate,
     NoiseJob,
+    PriceSettings,
     SampleSettings,
     ScoreSettings,
     Settings,
@@ -26,6 +29,8 @@ from tracehooks.settings.models import (
 from tracehooks.settings.values import format_duration, parse_duration
 
 __all__ = [
+    "AllowanceSettings",
+    "BudgetSettings",
     "CaptureSettings",
     "FilterSettings",
     "HookSettings",
@@ -36,6 +41,7 @@ __all__ = [
     "MaskSettings",
     "NoiseGate",
     "NoiseJob",
+    "PriceSettings",
     "SampleSettings",
     "ScoreSettings",
     "Settings",

@@ -82,8 +82,19 @@ class OtlpSettings(_Section):
     headers: dict[str, SecretStr] = Field(default_factory=dict)
 
 
+class PriceSettings(_Section):
+    """What the judge's tokens cost: dollars for a million of them."""
+
+    input: Annotated[Number, Field(ge=0)]
+    output: Annotated[Number, Field(ge=0)]
+
+
 class JudgeSettings(_Section):
-    """The model that judges, on any OpenAI-compatible server. Without a model the local pre-screen scores."""
+    """The model that judges, on any OpenAI-compatible server. Without a model the local pre-screen scores.
+
+    ``max_output_tokens`` is the longest reply that is asked for; None is the model's own limit. ``price``
+    overrides the table that ships with us.
+    """
 
     model: str | None = None
     base_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+")] | None = None
@@ -92,6 +103,28 @@ class JudgeSettings(_Section):
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 16
     timeout: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(seconds=30)
     attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    max_output_tokens: Annotated[int, Field(ge=1)] | None = None
+    price: PriceSettings | None = None
+
+
+class AllowanceSettings(_Section):
+    """What a judge may use at most: dollars, tokens (in and out together), requests. None is no limit."""
+
+    dollars: Annotated[Number, Field(ge=0)] | None = None
+    tokens: Count | None = None
+    calls: Count | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it limits nothing."""
+        return self.dollars is None and self.tokens is None and self.calls is None
+
+
+class BudgetSettings(_Section):
+    """What the jobs' judges may use: each run, and all runs of a day (UTC) together. Never exceeded."""
+
+    run: AllowanceSettings = AllowanceSettings()
+    day: AllowanceSettings = AllowanceSettings()
 
 
 class HookSettings(_Section):
@@ -288,6 +321,7 @@ class Settings(_Section):
     mask: MaskSettings = MaskSettings()
     capture: CaptureSettings = CaptureSettings()
     judge: JudgeSettings = JudgeSettings()
+    budget: BudgetSettings = BudgetSettings()
     scorers: dict[str, dict[str, Any]] = Field(default_factory=dict)
     scores: dict[str, ScoreSettings] = Field(default_factory=dict)
     hooks: tuple[HookSettings, ...] = ()

@@ -35,6 +35,7 @@ class Area(IntEnum):
     SCHEMA = 1
     SPANS = 2
     WORK = 3
+    MONEY = 4
 
 
 class Database:

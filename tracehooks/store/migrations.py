@@ -336,7 +336,59 @@ LISTED = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED)
+ACCOUNTS = Step(
+    "what judges use, their verdicts, canaries",
+    (
+        # money in billionths of a dollar; held is what requests under way can use at most
+        """
+        CREATE TABLE accounts (
+            scope TEXT NOT NULL PRIMARY KEY,
+            calls BIGINT NOT NULL,
+            input_tokens BIGINT NOT NULL,
+            output_tokens BIGINT NOT NULL,
+            nanos BIGINT NOT NULL,
+            held_tokens BIGINT NOT NULL,
+            held_nanos BIGINT NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE holds (
+            id TEXT NOT NULL PRIMARY KEY,
+            scopes TEXT NOT NULL,
+            input_tokens BIGINT NOT NULL,
+            output_tokens BIGINT NOT NULL,
+            nanos BIGINT NOT NULL,
+            ends_at BIGINT NOT NULL
+        )
+        """,
+        "CREATE INDEX holds_by_end ON holds (ends_at)",
+        """
+        CREATE TABLE verdicts (
+            id TEXT NOT NULL PRIMARY KEY,
+            stored_at BIGINT NOT NULL,
+            made_by TEXT NOT NULL,
+            model TEXT,
+            reply TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX verdicts_by_age ON verdicts (stored_at)",
+        """
+        CREATE TABLE canaries (
+            run_id TEXT NOT NULL REFERENCES runs (id),
+            score_name TEXT NOT NULL,
+            judged_at BIGINT NOT NULL,
+            judge TEXT NOT NULL,
+            version TEXT NOT NULL,
+            shifted SMALLINT NOT NULL,
+            found TEXT NOT NULL,
+            PRIMARY KEY (run_id, score_name)
+        )
+        """,
+        "CREATE INDEX canaries_by_judge ON canaries (score_name, judge, judged_at)",
+    ),
+)
+
+STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED, ACCOUNTS)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

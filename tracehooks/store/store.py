@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
 
+from tracehooks.store.accounts import Accounts
 from tracehooks.store.calls import Calls
+from tracehooks.store.canaries import Canaries
 from tracehooks.store.database import Database
 from tracehooks.store.decisions import Decisions
 from tracehooks.store.encoding import to_micros
@@ -27,6 +29,7 @@ from tracehooks.store.scores import Scores
 from tracehooks.store.search import Search
 from tracehooks.store.spans import Spans
 from tracehooks.store.url import MEMORY
+from tracehooks.store.verdicts import Verdicts
 
 
 def utc_now() -> datetime:
@@ -52,6 +55,9 @@ class Store:
         self.scores = Scores(database, clock)
         self.replays = Replays(database, clock)
         self.outbox = Outbox(database, clock)
+        self.accounts = Accounts(database, clock)
+        self.verdicts = Verdicts(database, clock)
+        self.canaries = Canaries(database)
         self.firings = Firings(database, clock)
         self.schedulers = Schedulers(database, clock)
         self.notices = Notices(database, clock)

@@ -1,0 +1,188 @@
+"""Budgets: never a cent over, whoever sends, and what they cut is counted."""
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fake_openai import FakeOpenAI, Reply, chat, raw, status
+from tests.stored import NOON, fill, mixed
+from tracehooks.errors import ConfigurationError
+from tracehooks.jobs.toxicity import ToxicityNight
+from tracehooks.records import Verdict
+from tracehooks.scoring.spending import day_scope, run_scope
+from tracehooks.settings import Settings
+from tracehooks.store import RunRecord, Store, open_store
+
+LATER = NOON.replace(hour=20)
+ROOT = Path(__file__).parents[2]
+PRICE = {"input": 10, "output": 40}
+CLEAN = {"verdicts": [{"statement": "all", "verdict": "no"}], "reason": "polite"}
+
+
+class Priced:
+    """A judge that counts what it charges, in billionths of a dollar; ``seed`` makes its replies differ."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.nanos = self.tokens = self.calls = 0
+        self._dice = random.Random(seed)
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        sent = sum(len(message["content"]) for message in body["messages"])
+        tokens_in = self._dice.randrange(sent // 4, sent)
+        tokens_out = self._dice.randrange(1, body.get("max_completion_tokens", 200) + 1)
+        self.calls += 1
+        self.tokens += tokens_in + tokens_out
+        self.nanos += (tokens_in * PRICE["input"] + tokens_out * PRICE["output"]) * 1000
+        reply = json.loads(chat(CLEAN).body)
+        return raw({**reply, "usage": {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path}/store.db") as opened:
+        yield opened
+
+
+def _values(url: str, store: str, budget: dict[str, Any], **judge: Any) -> dict[str, Any]:
+    known = {"model": "m", "base_url": url, "api_key": "key-TEST-123", "max_output_tokens": 200}
+    return {
+        "store": store,
+        "judge": {**known, "price": PRICE, "concurrency": 4, **judge},
+        "budget": budget,
+        "jobs": {"toxicity": {"settle": 0, "window": "all", "sample": {"size": 1000}}},
+    }
+
+
+def _run(store: Store, server: FakeOpenAI, budget: dict[str, Any], **judge: Any) -> RunRecord:
+    settings = Settings.model_validate(_values(server.url, store.url, budget, **judge))
+    return ToxicityNight(settings=settings, store=store, clock=lambda: LATER).run()
+
+
+def four_workers(folder: Path, runs: Sequence[int], dollars: float) -> list[tuple[int, int, RunRecord]]:
+    """Four processes, a night for each seed: of each what was charged, what was counted, and the run."""
+    judges = [Priced(seed) for seed in runs]
+    configs, found = [], []
+    servers = [FakeOpenAI(judge, keep=False) for judge in judges]
+    for seed, server in zip(runs, servers, strict=True):
+        server.__enter__()
+        where = f"sqlite:///{folder}/{seed}.db"
+        with open_store(where) as store:
+            fill(store, mixed(40, 0))
+        config = folder / f"{seed}.yaml"
+        config.write_text(json.dumps(_values(server.url, where, {"run": {"dollars": dollars}})))
+        configs.append(str(config))
+    command = [sys.executable, "-m", "tests.jobs.budget_process", *configs]
+    workers = [subprocess.Popen(command, cwd=ROOT) for _ in range(4)]
+    assert [worker.wait(600) for worker in workers] == [0, 0, 0, 0]
+    for seed, judge, server in zip(runs, judges, servers, strict=True):
+        server.__exit__(None, None, None)
+        with open_store(f"sqlite:///{folder}/{seed}.db") as store:
+            run = store.runs.latest("toxicity")
+            assert run is not None
+            found.append((judge.nanos, store.accounts.spent(run_scope(run)).nanos, run))
+    return found
+
+
+def test_four_workers_never_spend_a_cent_over(tmp_path: Path) -> None:
+    """Four processes, one capped night, three times: what the server charged is within the cap."""
+    for charged, counted, run in four_workers(tmp_path, range(3), dollars=0.4):
+        assert charged <= 400_000_000
+        assert counted == charged
+        assert run.counts["scored"] >= 5
+        assert run.counts["unscored"] == {"over_budget": 40 - run.counts["scored"]}
+        assert run.verdict is Verdict.INCONCLUSIVE
+        assert any(reason.startswith("budget: ") for reason in run.reasons)
+
+
+def test_a_budget_is_used_up(store: Store) -> None:
+    """Requests wait for those under way, which use less than they hold: hardly anything is left over."""
+    fill(store, mixed(60, 0))
+    judge = Priced()
+    with FakeOpenAI(judge) as server:
+        run = _run(store, server, {"run": {"dollars": 0.5}})
+    worst = 0.1  # one request at the most that it can cost
+    assert 500_000_000 - worst * 1e9 <= judge.nanos <= 500_000_000
+    assert run.report["spent"]["dollars"] == pytest.approx(judge.nanos / 1e9)
+    assert run.report["spent"]["price"] == "judge.price"
+
+
+def test_tokens_and_calls_have_budgets_too(store: Store) -> None:
+    """Seven requests are allowed and seven are sent; the others are over_budget."""
+    fill(store, mixed(20, 0))
+    with FakeOpenAI(Priced()) as server:
+        run = _run(store, server, {"run": {"calls": 7}}, price=None)
+        assert server.count == 7
+    assert (run.counts["scored"], run.counts["unscored"]) == (7, {"over_budget": 13})
+    assert run.report["spent"]["dollars"] is None
+    judge = Priced()
+    with FakeOpenAI(judge) as server:
+        _run(store, server, {"run": {"tokens": 50_000}}, price=None)
+    used_before = run.report["spent"]["input_tokens"] + run.report["spent"]["output_tokens"]
+    assert 0 < judge.tokens <= 50_000 - used_before
+
+
+def test_requests_that_are_repeated_count(store: Store) -> None:
+    """A 500 may have been charged: it counts at the most that it can cost, and as a call."""
+    fill(store, mixed(3, 0))
+    with FakeOpenAI(lambda body: status(500)) as server:
+        run = _run(store, server, {"run": {"calls": 4}}, attempts=2, concurrency=1)
+        assert server.count == 4
+    assert sum(run.counts["unscored"].values()) == 3
+    assert run.report["spent"]["calls"] == 4
+    assert run.report["spent"]["dollars"] > 0
+
+
+def test_what_a_server_turns_down_costs_nothing(store: Store) -> None:
+    """A 400 is no completion: nobody charges for it."""
+    fill(store, mixed(3, 0))
+    with FakeOpenAI(lambda body: status(400)) as server:
+        run = _run(store, server, {"run": {"dollars": 1}})
+    assert run.report["spent"]["dollars"] == 0
+
+
+def test_a_day_has_a_budget_over_all_its_runs(store: Store) -> None:
+    """Two runs of a day share it: the second gets what the first left."""
+    fill(store, mixed(20, 0))
+    budget = {"run": {"calls": 8}, "day": {"calls": 10}}
+    with FakeOpenAI(Priced()) as server:
+        settings = Settings.model_validate(_values(server.url, store.url, budget))
+        night = ToxicityNight(settings=settings, store=store, clock=lambda: LATER)
+        first = night.run(NOON - timedelta(hours=1), LATER)
+        second = night.run(NOON - timedelta(hours=2), LATER)
+        assert server.count == 10
+    assert (first.counts["scored"], second.counts["scored"]) == (8, 2)
+    assert store.accounts.spent(day_scope(LATER)).calls == 10
+
+
+def test_without_a_budget_the_money_is_counted_all_the_same(store: Store) -> None:
+    """The report says what was spent."""
+    fill(store, mixed(10, 0))
+    judge = Priced()
+    with FakeOpenAI(judge) as server:
+        run = _run(store, server, {})
+    assert run.report["spent"]["calls"] == 10
+    assert run.report["spent"]["dollars"] == pytest.approx(judge.nanos / 1e9)
+
+
+@pytest.mark.parametrize(
+    ("budget", "judge", "key"),
+    [
+        ({"run": {"dollars": 1}}, {"price": None}, "judge.price"),
+        ({"day": {"dollars": 1}}, {"price": None, "model": "my/own"}, "judge.price"),
+        ({"run": {"tokens": 1}}, {"price": None, "max_output_tokens": None}, "judge.max_output_tokens"),
+        ({"run": {"dollars": 1}}, {"max_output_tokens": None}, "judge.max_output_tokens"),
+    ],
+)
+def test_a_budget_that_cannot_be_kept_is_refused(
+    store: Store, budget: dict[str, Any], judge: dict[str, Any], key: str
+) -> None:
+    """No price, or nothing that bounds a reply: one error that names the key, before anything is asked."""
+    with FakeOpenAI([]) as server, pytest.raises(ConfigurationError, match=key):
+        _run(store, server, budget, **judge)
