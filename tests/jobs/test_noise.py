@@ -277,10 +277,11 @@ def test_an_agent_that_fails_always_is_said_first_and_asked_no_more(store: Store
     check_sums(run)
 
 
-def test_an_agent_that_says_nothing_is_no_data(store: Store, tmp_path: Path) -> None:
-    """vibrantlabsai/ragas#1383: skipped as no_text, no judge asked, counted apart, never a pass."""
+@pytest.mark.parametrize("agent", ["silent", "speechless"])
+def test_an_agent_that_says_nothing_is_no_data(store: Store, tmp_path: Path, agent: str) -> None:
+    """vibrantlabsai/ragas#1383, confident-ai/deepeval#489: skipped as no_text, never a pass."""
     dataset(tmp_path)
-    run = night(store, tmp_path, agent="silent").run()
+    run = night(store, tmp_path, agent=agent).run()
     assert (run.counts["skipped"], run.counts["scored"]) == ({"no_text": 20}, 0)
     assert run.verdict is Verdict.INCONCLUSIVE
     assert run.reasons[0].startswith("no_data: the agent returned nothing for all 20 rows")
