@@ -118,3 +118,19 @@ def test_what_the_mask_hides_reaches_no_scorer(start: Start) -> None:
     assert tracehooks.flush(20)
     assert "canary" not in str(seen.calls)
     assert len(str(seen.calls[0].output)) > 300_000
+
+
+def test_a_teams_own_path_says_where_the_answer_is(start: Start, stored: Store) -> None:
+    """The hook and the store read the same text, from the place that the setting names."""
+    seen = Seen()
+
+    @traced(hooks=[ScoringHook(seen)])
+    def agent(question: str) -> dict[str, str]:
+        return {"answer": "an internal note", "reply": f"Hello, {question}."}
+
+    start(text="$.output.reply")
+    agent("you")
+    assert tracehooks.flush(20)
+    assert [call.output for call in seen.calls] == ["Hello, you."]
+    (call,) = stored.calls.iterate(*ALWAYS)
+    assert (call.output, call.text_source) == ("Hello, you.", "$.output.reply (the setting text)")

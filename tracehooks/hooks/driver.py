@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracehooks.calls import span_record
 from tracehooks.calls.context import name_of
+from tracehooks.calls.named_text import TextPath
 from tracehooks.hooks.attached import Attached, AttachedScores
 from tracehooks.hooks.counts import HookCounts
 from tracehooks.hooks.hook import ScoringHook
@@ -44,6 +45,7 @@ class HookDriver:
         self, settings: "Settings", hooks: Sequence[ScoringHook] = (), *, interval: float = 0.2
     ) -> None:
         self.settings = settings
+        self._text = TextPath.parse(settings.text) if settings.text else None
         self.counts = HookCounts()
         self._hooks = tuple(hooks)
         self._outermost = Outermost(self._is_wanted) if hooks else None
@@ -84,7 +86,7 @@ class HookDriver:
         if _is_ours():
             return
         for hook in hooks:
-            self._trigger(Job(hook, span, full), refused=refused)
+            self._trigger(Job(hook, span, full, text=self._text), refused=refused)
         if self._outermost is None:
             return
         own = {hook.scorer.name for hook in hooks}
@@ -92,7 +94,7 @@ class HookDriver:
             for hook in self._wanting(found.span):
                 # what is wanted by the decorator is not wanted again by the settings
                 if found.span is not span or hook.scorer.name not in own:
-                    self._trigger(Job(hook, *found), refused=refused and found.span is span)
+                    self._trigger(Job(hook, *found, text=self._text), refused=refused and found.span is span)
 
     def attach(self, attached: Attached) -> bool:
         """Store and deliver a score from outside; False when it is lost."""

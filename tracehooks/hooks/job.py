@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from tracehooks.calls import agent_call, span_record
+from tracehooks.calls.named_text import TextPath, with_named_text
 from tracehooks.hooks.hook import ScoringHook
 from tracehooks.records import AgentCall
 from tracehooks.tracing.pipeline import FullText, text_size
@@ -12,14 +13,20 @@ from tracehooks.tracing.pipeline import FullText, text_size
 class Job:
     """``span`` has ended; ``full`` holds its texts where the recorded ones were cut; ``around`` other spans.
 
-    ``size`` is about the characters of its texts. ``settled`` turns True once: whoever turns it counts what
-    became of the call.
+    ``text`` is where the settings say that an agent's answer lies. ``size`` is about the characters of its
+    texts. ``settled`` turns True once: whoever turns it counts what became of the call.
     """
 
-    __slots__ = ("_around", "_call", "_full", "_span", "hook", "settled", "size", "trace_id")
+    __slots__ = ("_around", "_call", "_full", "_span", "_text", "hook", "settled", "size", "trace_id")
 
     def __init__(
-        self, hook: ScoringHook, span: Any, full: FullText | None = None, around: tuple[Any, ...] = ()
+        self,
+        hook: ScoringHook,
+        span: Any,
+        full: FullText | None = None,
+        around: tuple[Any, ...] = (),
+        *,
+        text: TextPath | None = None,
     ) -> None:
         self.hook = hook
         self.trace_id = f"{span.context.trace_id:032x}"
@@ -28,6 +35,7 @@ class Job:
         self._span = span
         self._full = full
         self._around = around
+        self._text = text
         self._call: AgentCall | None = None
 
     @property
@@ -42,6 +50,7 @@ class Job:
             span = span_record(self._span)
             if self._full is not None:
                 span = replace(span, attributes=self._full.restored(span.attributes))
+            (span,) = with_named_text([span], self._text)
             self._call = agent_call(span, [span_record(other) for other in self._around])
             self._span = self._full = None
             self._around = ()
