@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.context import Context, attach, get_current
 
 from tracehooks import runtime
-from tracehooks.calls import SpanRecord
+from tracehooks.calls import SpanRecord, agent_calls
+from tracehooks.calls.named_text import TextPath, with_named_text
 from tracehooks.calls.text import agent_words
 from tracehooks.errors import ConfigurationError
 from tracehooks.evaluation.linking import ItemTrace, Linking, linking
@@ -72,7 +73,8 @@ def driving(settings: "Settings", agent: Agent) -> Iterator["Driver"]:
     try:
         with linking() as links:
             assert links is not None
-            yield Driver(agent, links, replay_environment(settings.environment))
+            text = TextPath.parse(settings.text) if settings.text else None
+            yield Driver(agent, links, replay_environment(settings.environment), text)
     finally:
         runtime.shutdown(FLUSH_SECONDS) if is_ours else runtime.flush(FLUSH_SECONDS)
 
@@ -102,8 +104,9 @@ async def replay(
 class Driver:
     """Asks one agent, and finds the trace of each call. Made by :func:`driving`."""
 
-    def __init__(self, agent: Agent, links: Linking, environment: str) -> None:
+    def __init__(self, agent: Agent, links: Linking, environment: str, text: TextPath | None = None) -> None:
         self.agent, self.environment = agent, environment
+        self._text = text
         self._links = links
 
     async def ask(self, ask: Ask, run: str = "") -> Reply:
@@ -118,7 +121,7 @@ class Driver:
             output, error = await asyncio.create_task(self._asked(ask, trace, plant, run))
         finally:
             self._links.forget(trace)
-        return _reply(ask, trace, plant, output, error)
+        return _reply(ask, trace, plant, output, error, self._text)
 
     async def _asked(
         self, ask: Ask, trace: ItemTrace, plant: Plant | None, run: str
@@ -144,8 +147,17 @@ def _told(error: Exception) -> str:
     return text[:MAX_ERROR_CHARS] if recording is None else recording.capture.text(text, MAX_ERROR_CHARS)
 
 
-def _reply(ask: Ask, trace: ItemTrace, plant: Plant | None, output: Any, error: str | None) -> Reply:
-    call, spans = trace.call(), tuple(trace.records())
+def _reply(
+    ask: Ask,
+    trace: ItemTrace,
+    plant: Plant | None,
+    output: Any,
+    error: str | None,
+    text: TextPath | None = None,
+) -> Reply:
+    call, spans = trace.call(), tuple(with_named_text(trace.records(), text))
+    if call is not None and text is not None:  # as the store will read it
+        call = next((one for one in agent_calls(spans) if one.span_id == call.span_id), call)
     answer = agent_words(output).text if call is None or not call.has_text else call.output
     reason, detail = _unscorable(plant, call, error)
     return Reply(
