@@ -115,12 +115,25 @@ def test_a_reference_goes_through_a_file_into_another_store(
         (json.dumps({**document, "project": "other"}), "it is a reference of the project 'other'"),
         ("{}", "this is no reference"),
         ("[", "is not JSON"),
+        ('{"form": NaN}', "NaN is no number"),
+        (json.dumps({**document, "rows": [{**document["rows"][0], "value": "0.9"}]}), "this is no reference"),
     ):
         (tmp_path / "bad.json").write_text(text, encoding="utf-8")
         refused = inside(other, "reference", "load", "../bad.json")
         assert refused.code == 2
         assert says in refused.err
         assert "bad.json" in refused.err
+
+
+def test_no_secret_goes_into_a_reference(shop: Shop, inside: Inside) -> None:
+    """The file is for git: what an agent let slip is blanked."""
+    with shop.store() as store:
+        noise_run(store, 1, steady(repeats=9))
+    with (shop.folder / "tracehooks.yaml").open("a") as file:
+        file.write("mask: {patterns: ['worth [0-9.]+']}\n")
+    inside(shop, "reference", "bless")
+    document = inside(shop, "reference", "show", "--json").json
+    assert {row["answer"] for row in document["rows"]} == {f"answer of c{n} [masked]" for n in range(8)}
 
 
 def test_history_is_kept(shop: Shop, inside: Inside) -> None:

@@ -2,9 +2,10 @@
 
 import getpass
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +17,7 @@ from tracehooks.cli.rejudging import UNDECIDED, judged_again, too_few
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
+from tracehooks.masking import SECRET_PATTERNS, masker
 from tracehooks.reference import Reference, ReferenceRow, read_reference, store_reference
 from tracehooks.reference.blessing import MIN_COVERAGE, Blessing
 from tracehooks.reference.blessing import bless as bless_runs
@@ -79,9 +81,11 @@ def bless(
         fewer=fewer,
         left_out_because=left_out_because,
     )
+    # a reference goes into git, so no secret that an agent let slip may be in it
+    mask = masker((*SECRET_PATTERNS, *settings.mask.patterns))
     with reading(settings) as store:
         chosen = [store.runs.get(run) for run in runs or ()]
-        found = bless_runs(store, chosen, blessing, lambda run: _rows(store, run), agent=agent)
+        found = bless_runs(store, chosen, blessing, lambda run: _rows(store, run, mask), agent=agent)
     _show(found, as_json=as_json, head="Blessed. ")
     return 0
 
@@ -93,10 +97,13 @@ def _user() -> str:
         return "unknown"
 
 
-def _rows(store: Store, run: RunRecord) -> list[ReferenceRow]:
+def _rows(store: Store, run: RunRecord, mask: Callable[[str], str]) -> list[ReferenceRow]:
     from tracehooks.replay.rows import answers
 
-    return [ReferenceRow(row=one.row, answer=one.text) for one in answers(store, run)]
+    return [
+        ReferenceRow(row=one.row, answer=None if one.text is None else mask(one.text))
+        for one in answers(store, run)
+    ]
 
 
 def _show(found: Reference, *, as_json: bool, head: str = "") -> None:
@@ -172,7 +179,7 @@ def load(
     """
     settings = read_settings(config)
     try:
-        document = json.loads(file.read_bytes().decode("utf-8-sig"))
+        document = json.loads(file.read_bytes().decode("utf-8-sig"), parse_constant=_no_constant)
     except OSError as error:
         raise ConfigurationError(f"{file}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:
@@ -190,6 +197,10 @@ def load(
         found = store_reference(store, found)
     _show(found, as_json=as_json, head="Loaded. ")
     return 0
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
 
 
 @app.command(

@@ -40,6 +40,8 @@ class ReferenceRow:
         values = dict(entry)
         answer = values.pop("answer", None)
         reason = values.pop("reason", None)
+        if not isinstance(values.get("value", 0.0), int | float):
+            raise ValueError(f"a row's value is a number, got {values['value']!r}")
         return cls(row=NoiseRow(**values, reason=None if reason is None else Reason(reason)), answer=answer)
 
 
