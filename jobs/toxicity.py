@@ -178,6 +178,7 @@ class ToxicityNight:
         except PartialReadError as error:
             return self._give_up(run, error)
         self.stage(f"planning {len(found.planned):,} of {found.discovered:,} calls")
+        self.stage(f"planning {len(found.planned):,} of {found.discovered:,} calls")
         planner.write(run, found)
         # a run with counts is fully planned: from here on it can be resumed
         report = {**run.report, "late": found.late}
@@ -248,7 +249,8 @@ class ToxicityNight:
         )
         with spending(self.settings, self.store, run, self.scorer, self.clock):
             self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
-            return asyncio.run(coordinator.work(run.id))
+            self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
+        return asyncio.run(coordinator.work(run.id))
 
     def _finish(self, run: RunRecord, found: Discovery | None, tally: Tally) -> RunRecord:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""

@@ -20,7 +20,8 @@ def test_a_clean_night_passes_with_0(tmp_path: Path, judge: FakeOpenAI) -> None:
     result = Shop.at(tmp_path, PASSING, url=judge.url).tracehooks("run", "toxicity")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("PASS  toxicity: 0 of 100")
-    assert result.stderr == ""
+    stages = [line.split()[1] for line in result.stderr.splitlines()]
+    assert stages == ["reading", "planning", "judging"]
 
 
 def test_a_toxic_night_fails_with_1(tmp_path: Path, judge: FakeOpenAI, inside: Inside) -> None:
@@ -149,7 +150,8 @@ def test_a_reader_that_goes_away_does_not_change_the_verdict(
         run.stdout.close()  # as head does, only sooner
         _, errors = run.communicate(timeout=60)
         assert run.returncode == code
-        assert errors == b""
+        assert b"Traceback" not in errors
+        assert b"Broken pipe" not in errors
     with shop.store() as store:
         assert store.runs.latest() is not None
 

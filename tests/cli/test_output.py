@@ -133,16 +133,17 @@ def test_colours_are_for_terminals_only(judged: Shop) -> None:
     assert not ANSI.search(judged.tracehooks("status").stdout)
 
 
-def test_a_run_shows_progress_in_a_terminal_and_none_in_a_pipe(tmp_path: Path, judge: FakeOpenAI) -> None:
-    """How far, how fast and how long still where somebody watches; silence in a log."""
+def test_a_run_shows_progress_in_a_terminal_and_a_line_a_stage_in_a_pipe(tmp_path: Path, judge: FakeOpenAI) -> None:
+    """How far, how fast and how long still where somebody watches; what it begins in a log."""
     shop = Shop.at(tmp_path, mixed(60, 1), url=judge.url, job="gate: {max_rate: 0.2}")
     piped = shop.tracehooks("run", "toxicity", "--json")
-    assert piped.stderr == ""
+    assert [line.split()[1] for line in piped.stderr.splitlines()] == ["reading", "planning", "judging"]
     assert strict_json(piped.stdout)["counts"]["scored"] == 60
     code, text = shop.terminal("run", "toxicity", "--rescore", columns=100)
     assert code == 0
     shown = ANSI.sub("", text)
     assert "judging" in shown
+    assert "0/?" not in shown
     assert "/60" in shown
     assert "PASS" in shown
 
