@@ -5,9 +5,9 @@ gives up for good, or its pages do not go on, PartialReadError says how much the
 handed on as the whole.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,30 @@ class Page:
     limit: int
 
 
+class _Ahead:
+    """A page on its way. Who does not want it any more does not wait for it; nor does a process that ends."""
+
+    def __init__(self, fetch: Callable[..., Page], *arguments: Any) -> None:
+        self._outcome: Page | BaseException | None = None
+
+        def work() -> None:
+            try:
+                self._outcome = fetch(*arguments)
+            except BaseException as error:
+                self._outcome = error
+
+        self._thread = threading.Thread(target=work, name="tracehooks-pages", daemon=True)
+        self._thread.start()
+
+    def result(self) -> Page:
+        """The page, once it is there. Raises what fetching it raised."""
+        self._thread.join()
+        if isinstance(self._outcome, BaseException):
+            raise self._outcome
+        assert self._outcome is not None
+        return self._outcome
+
+
 @dataclass(slots=True)
 class Pages:
     """Reads listings through ``client``."""
@@ -58,21 +82,20 @@ class Pages:
         Raises PartialReadError, or Refused when the server will not.
         """
         read, empty = 0, 0
-        with ThreadPoolExecutor(1, thread_name_prefix="tracehooks-pages") as ahead:
-            ask = ahead.submit(self._page, path, query, limit, None, what, read)
-            while True:
-                page = ask.result()
-                cursor = page.meta.get("cursor")
-                read += len(page.rows)
-                empty = 0 if page.rows else empty + 1
-                if cursor and empty > EMPTY_PAGES:
-                    raise PartialReadError(what, read=read, total=None, why="its pages stay empty")
-                if cursor:
-                    ask = ahead.submit(self._page, path, query, page.limit, cursor, what, read)
-                if page.rows:
-                    yield page.rows
-                if not cursor:
-                    return
+        ask = _Ahead(self._page, path, query, limit, None, what, read)
+        while True:
+            page = ask.result()
+            cursor = page.meta.get("cursor")
+            read += len(page.rows)
+            empty = 0 if page.rows else empty + 1
+            if cursor and empty > EMPTY_PAGES:
+                raise PartialReadError(what, read=read, total=None, why="its pages stay empty")
+            if cursor:
+                ask = _Ahead(self._page, path, query, page.limit, cursor, what, read)
+            if page.rows:
+                yield page.rows
+            if not cursor:
+                return
 
     def by_number(
         self, path: str, query: Query, *, limit: int = NUMBERED, what: str = "rows"
@@ -82,23 +105,21 @@ class Pages:
         Raises PartialReadError, also where a page is empty although there should be more.
         """
         read = 0
-        with ThreadPoolExecutor(1, thread_name_prefix="tracehooks-pages") as ahead:
-            ask = ahead.submit(self._page, path, query, limit, 1, what, read)
-            while True:
-                page = ask.result()
-                total = page.meta.get("totalItems")
-                read += len(page.rows)
-                if (isinstance(total, int) and read >= total) or (
-                    total is None and len(page.rows) < page.limit
-                ):
-                    yield page.rows
-                    return
-                if not page.rows:
-                    raise PartialReadError(what, read=read, total=total, why="it gave an empty page")
-                # read is a multiple of the page's size, whatever sizes came before
-                number = read // page.limit + 1
-                ask = ahead.submit(self._page, path, query, page.limit, number, what, read, total)
+        ask = _Ahead(self._page, path, query, limit, 1, what, read)
+        while True:
+            page = ask.result()
+            total = page.meta.get("totalItems")
+            read += len(page.rows)
+            full = len(page.rows) == page.limit
+            if (isinstance(total, int) and read >= total) or (total is None and not full):
                 yield page.rows
+                return
+            if not page.rows:
+                raise PartialReadError(what, read=read, total=total, why="it gave an empty page")
+            # read is a multiple of the page's size, whatever sizes came before
+            number = read // page.limit + 1
+            ask = _Ahead(self._page, path, query, page.limit, number, what, read, total)
+            yield page.rows
 
     def one(self, path: str, *, what: str) -> Row | None:
         """One object; None when there is none at ``path``. Raises PartialReadError or Refused."""

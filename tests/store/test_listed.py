@@ -33,3 +33,13 @@ def test_only_other_runs_of_the_job_that_reach_into_the_time_count(store: Store)
         store.listed.replace(run.id, [key])
     assert list(store.listed.before("toxicity", NOON - HOUR, but=runs["own"].id)) == [1]
     assert list(store.listed.before("toxicity", NOON - 3 * HOUR)) == [0, 1, 2]
+
+
+def test_pruning_forgets_what_old_runs_listed(store: Store) -> None:
+    """It is of use for as long as a late call may come; runs and their counts stay."""
+    old = store.runs.open("toxicity", NOON - 2 * HOUR, NOON - HOUR, plan={})
+    new = store.runs.open("toxicity", NOON - HOUR, NOON, plan={})
+    for run in (old, new):
+        store.listed.replace(run.id, [1, 2])
+    store.spans.prune(NOON - HOUR / 2)
+    assert (list(store.listed.of_run(old.id)), list(store.listed.of_run(new.id))) == ([], [1, 2])

@@ -62,6 +62,12 @@ class Listed:
         return array("Q", sorted(key for text in texts for key in _read(text)))
 
 
+def prune_listed(connection: Connection, limit: int) -> None:
+    """Forget what runs listed whose windows ended before ``limit``, in microseconds."""
+    old = select(RUNS.c.id).where(RUNS.c.window_end < limit)
+    connection.execute(delete(LISTED).where(LISTED.c.run_id.in_(old)))
+
+
 def _written(keys: Iterable[int]) -> str:
     return base64.b64encode(_little(array("Q", keys)).tobytes()).decode()
 

@@ -45,8 +45,8 @@ class CallFilter:
     """Which calls count: each list given must hold the call's value; an empty one does not ask.
 
     ``name`` may hold shell patterns (``support-*``), case matters. ``tags`` matches a call that has any of
-    them. ``level`` tells ERROR, a call that failed, from the others. ``metadata`` must be found in the call's,
-    value by value. ``exclude_environments`` takes calls out.
+    them. ``level`` tells ERROR, a call that failed, from the others. ``metadata`` must be found in the
+    call's, value by value. ``exclude_environments`` takes calls out.
     """
 
     environment: tuple[str, ...] = ()

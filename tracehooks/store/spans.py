@@ -32,6 +32,7 @@ from tracehooks.store.encoding import (
     to_json,
     to_micros,
 )
+from tracehooks.store.listed import prune_listed
 from tracehooks.store.upserts import insert_missing
 
 logger = logging.getLogger("tracehooks")
@@ -103,6 +104,7 @@ class Spans:
         pruned = 0
         while deleted := self._database.write(Area.SPANS, lambda connection: _prune_some(connection, limit)):
             pruned += deleted
+        self._database.write(Area.WORK, lambda connection: prune_listed(connection, limit // 1000))
         self._database.shrink()
         return pruned
 
