@@ -19,6 +19,7 @@ from apscheduler.triggers.base import BaseTrigger
 from tracehooks.jobs.dispatch import Dispatcher
 from tracehooks.jobs.drivers import DRIVERS, job_settings, scheduled_jobs
 from tracehooks.jobs.notify import Notifier
+from tracehooks.jobs.telemetry import Telemetry
 from tracehooks.jobs.timetable import Timetable
 from tracehooks.scoring.coordinator import this_owner
 from tracehooks.settings import Settings
@@ -60,6 +61,7 @@ class Scheduler:
         self._stopping = threading.Event()
         self._looked = time.monotonic()
         self._notifier = Notifier(settings, store, clock=clock)
+        self._telemetry = Telemetry()
         self._busy = {name: threading.Lock() for name in scheduled_jobs(settings)}
         self._dispatchers = {name: self._dispatcher(settings, name) for name in self._busy}
         self._within = settings.scheduler.stop_within.total_seconds()
@@ -100,6 +102,7 @@ class Scheduler:
         self._scheduler.shutdown(wait=False)
         self._put_away()
         self._store.schedulers.leave(self._owner)
+        self._telemetry.close()
         return done
 
     def _put_away(self) -> None:
@@ -128,6 +131,7 @@ class Scheduler:
     def _told(self, run: RunRecord) -> None:
         self._ended(run)
         self._notifier.about(run)
+        self._telemetry.record(run)
 
     def _act(self, name: str) -> None:
         """Do what is due of one job, unless it is being done. Whatever happens, the scheduler goes on."""

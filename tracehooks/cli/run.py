@@ -128,7 +128,13 @@ def run(
 
 
 def _tell(settings: Settings, store: Store, reports: Sequence[RunReport], *, wanted: bool) -> None:
-    """Tell the channels of the settings how the runs ended, where that is wanted."""
+    """Tell OpenTelemetry how the runs ended, and the channels of the settings where that is wanted."""
+    from tracehooks.jobs.telemetry import Telemetry
+
+    telemetry = Telemetry()
+    for report in reports:
+        telemetry.record(report.run)
+    telemetry.close()
     if not wanted:
         return
     from tracehooks.jobs.notify import Notifier
