@@ -10,13 +10,12 @@ from tracehooks.cli import output
 from tracehooks.cli.captured import Captured, ask_clean, store_baselines
 from tracehooks.cli.dataset_files import (
     WRITABLE,
-    AgentOption,
     CaseOption,
     FilesArgument,
     check_cases,
     read_files,
 )
-from tracehooks.cli.options import ConfigOption, JsonOption
+from tracehooks.cli.options import AgentOption, ConfigOption, JsonOption
 from tracehooks.cli.session import read_settings
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError

@@ -22,14 +22,6 @@ FilesArgument = Annotated[
 CaseOption = Annotated[
     list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be given again.")
 ]
-AgentOption = Annotated[
-    str | None,
-    typer.Option(
-        "--agent",
-        metavar="AGENT",
-        help="A name of agents in the settings, module:function, or an http address.",
-    ),
-]
 AgentNameOption = Annotated[
     str | None, typer.Option("--agent", metavar="NAME", help="Only of this agent, by its name in the runs.")
 ]

@@ -59,7 +59,7 @@ AgentOption = Annotated[
     typer.Option(
         "--agent",
         metavar="AGENT",
-        help="Noise: a name of agents in the settings, module:function, or an address.",
+        help="Ask this one: a name of agents in the settings, module:function, or an http address.",
     ),
 ]
 
