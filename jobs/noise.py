@@ -28,6 +28,7 @@ from tracehooks.replay.work import ReplayWork
 from tracehooks.scorers.loading import noise_scorer
 from tracehooks.scoring import Deliverer, Tally, load_sinks
 from tracehooks.scoring.coordinator import is_dead, this_owner
+from tracehooks.scoring.estimating import estimate
 from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
 from tracehooks.scoring.spending import check_budget, spent_dict
@@ -117,6 +118,7 @@ class NoiseNight:
             emptiness=self._chosen.emptiness,
             reference=None if reference is None else reference.id,
             incomparable=() if reference is None else tuple(differences(reference, would_be)),
+            estimate=estimate(self.settings, self.store, self.scorer, len(rows) * self._repeats),
         )
 
     def run(self) -> RunRecord:

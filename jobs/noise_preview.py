@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tracehooks.scoring.estimating import Estimate
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisePreview:
@@ -26,6 +28,7 @@ class NoisePreview:
     emptiness: str
     reference: str | None
     incomparable: tuple[str, ...]
+    estimate: Estimate | None = None
 
     @property
     def asks(self) -> int:

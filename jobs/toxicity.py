@@ -16,6 +16,7 @@ from tracehooks.scorers.loading import toxicity_scorer
 from tracehooks.scoring import Coordinator, Deliverer, Discovery, Grant, Planner, Tally, Window, load_sinks
 from tracehooks.scoring.coordinator import WAIT_SECONDS, is_dead, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
+from tracehooks.scoring.estimating import Estimate, estimate
 from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
 from tracehooks.scoring.reviewing import send_to_review
@@ -46,6 +47,7 @@ class Preview:
     scorer_version: str
     judge_model: str | None
     counts: dict[str, int]
+    estimate: Estimate | None = None
 
     @property
     def judge_calls(self) -> int:
@@ -92,6 +94,7 @@ class ToxicityNight:
             self.scorer.version,
             _judge_model(self.scorer),
             found.counts(),
+            estimate(self.settings, self.store, self.scorer, len(found.planned)),
         )
 
     def run(self, start: datetime | None = None, end: datetime | None = None) -> RunRecord:
@@ -178,7 +181,6 @@ class ToxicityNight:
         except PartialReadError as error:
             return self._give_up(run, error)
         self.stage(f"planning {len(found.planned):,} of {found.discovered:,} calls")
-        self.stage(f"planning {len(found.planned):,} of {found.discovered:,} calls")
         planner.write(run, found)
         # a run with counts is fully planned: from here on it can be resumed
         report = {**run.report, "late": found.late}
@@ -249,8 +251,7 @@ class ToxicityNight:
         )
         with spending(self.settings, self.store, run, self.scorer, self.clock):
             self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
-            self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
-        return asyncio.run(coordinator.work(run.id))
+            return asyncio.run(coordinator.work(run.id))
 
     def _finish(self, run: RunRecord, found: Discovery | None, tally: Tally) -> RunRecord:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""

@@ -186,3 +186,35 @@ def test_a_budget_that_cannot_be_kept_is_refused(
     """No price, or nothing that bounds a reply: one error that names the key, before anything is asked."""
     with FakeOpenAI([]) as server, pytest.raises(ConfigurationError, match=key):
         _run(store, server, budget, **judge)
+
+
+def test_a_plan_tells_what_a_run_will_cost(store: Store) -> None:
+    """From the usage of the last scores, with a range that the run's true cost lies in."""
+    fill(store, mixed(60, 0))
+    judge = Priced()
+    with FakeOpenAI(judge) as server:
+        first = {
+            **_values(server.url, store.url, {}),
+            "jobs": {"toxicity": {"settle": 0, "sample": {"size": 20}}},
+        }
+        ToxicityNight(settings=Settings.model_validate(first), store=store, clock=lambda: LATER).run(
+            NOON - timedelta(days=1), LATER
+        )
+        settings = Settings.model_validate(_values(server.url, store.url, {}))
+        night = ToxicityNight(settings=settings, store=store, clock=lambda: LATER)
+        told, before = night.preview(NOON - timedelta(days=1), LATER).estimate, judge.nanos
+        night.run(NOON - timedelta(days=1), LATER)
+    assert told is not None
+    assert (told.answers, told.based_on) == (40, 20)
+    assert told.dollars is not None
+    assert told.dollars.low <= (judge.nanos - before) / 1e9 <= told.dollars.high
+    assert told.price == "judge.price"
+
+
+def test_nothing_to_go_by_is_no_estimate(store: Store) -> None:
+    """Before the first score nothing is said about tokens."""
+    fill(store, mixed(5, 0))
+    settings = Settings.model_validate(_values("http://127.0.0.1:9/v1", store.url, {}))
+    told = ToxicityNight(settings=settings, store=store, clock=lambda: LATER).preview().estimate
+    assert told is not None
+    assert (told.answers, told.calls, told.dollars) == (5, None, None)

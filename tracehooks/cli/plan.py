@@ -29,13 +29,20 @@ from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.jobs.noise import NoiseNight
 from tracehooks.jobs.noise_preview import NoisePreview
 from tracehooks.jobs.toxicity import Preview, ToxicityNight
+from tracehooks.reports.egress import Egress, egress, egress_dict, egress_renderable
 from tracehooks.reports.noise_preview import noise_preview_dict, noise_preview_renderable
 from tracehooks.reports.preview import preview_dict, preview_renderable
 
 app = verb_app()
 
 
-@app.command(epilog=examples("tracehooks plan toxicity", "tracehooks plan nightly --window all --json"))
+@app.command(
+    epilog=examples(
+        "tracehooks plan toxicity",
+        "tracehooks plan nightly --window all --json",
+        "tracehooks plan nightly --egress",
+    )
+)
 def plan(
     job: JobArgument,
     config: ConfigOption = None,
@@ -51,9 +58,13 @@ def plan(
     noise_type: TypeOption = None,
     repeats: RepeatsOption = None,
     agent: AgentOption = None,
+    show_egress: Annotated[
+        bool, typer.Option("--egress", help="Say only where text would be sent, and by which setting.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Say what a run would do now: its window and calls, or its questions, and how often it asks the judge.
+    """Say what a run would do now: its window and calls, or its questions, how often it asks the judge, and
+    what that may cost.
 
     Nothing is written, and neither an agent nor a judge is asked.
     """
@@ -62,6 +73,8 @@ def plan(
     only_for(jobs, "noise", dataset=dataset, case=case, tag=tag, repeats=repeats, agent=agent)
     only_for(jobs, "noise", type=noise_type)
     settings = settings_with(read_settings(config), window=window)
+    if show_egress:
+        return _egress(egress(settings, jobs), as_json=as_json)
     now = datetime.now(UTC)
     toxicity: Preview | None = None
     noise: NoisePreview | None = None
@@ -90,14 +103,29 @@ def plan(
         given = {"--window": window, "--from": start, "--to": end}
         words = "".join(f" {option} {value}" for option, value in given.items() if value)
         output.show(
-            preview_renderable("toxicity", toxicity, hint=f"{words}{' --rescore' if rescore else ''}{hint}")
+            preview_renderable(
+                "toxicity",
+                toxicity,
+                hint=f"{words}{' --rescore' if rescore else ''}{hint}",
+                budget=settings.budget.run,
+            )
         )
     if noise is not None:
         output.show(
             noise_preview_renderable(
-                noise, hint=_words(dataset, case, tag, noise_type, repeats, agent) + hint
+                noise,
+                hint=_words(dataset, case, tag, noise_type, repeats, agent) + hint,
+                budget=settings.budget.run,
             )
         )
+    return 0
+
+
+def _egress(places: list[Egress], *, as_json: bool) -> int:
+    if as_json:
+        output.show_json({"egress": egress_dict(places)})
+    else:
+        output.show(egress_renderable(places))
     return 0
 
 

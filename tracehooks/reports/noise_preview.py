@@ -5,19 +5,24 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from tracehooks.jobs.noise_preview import NoisePreview
+from tracehooks.reports.estimate import estimate_dict, estimate_facts
 from tracehooks.reports.run_words import Fact, Step
 from tracehooks.reports.terminal import heading, labelled, steps
 from tracehooks.reports.wording import count, plain
+from tracehooks.settings import AllowanceSettings
 
 
-def noise_preview_renderable(preview: NoisePreview, *, hint: str = "") -> RenderableType:
-    """The preview for a terminal."""
+def noise_preview_renderable(
+    preview: NoisePreview, *, hint: str = "", budget: AllowanceSettings | None = None
+) -> RenderableType:
+    """The preview for a terminal. ``budget`` is what a run may use."""
     found = [Fact("agent", _agent(preview)), Fact("asked", _asked(preview)), Fact("scorer", _scorer(preview))]
     if preview.by_type:
         types = ", ".join(f"{plain(name)} {n:,}" for name, n in preview.by_type.items())
         found.append(Fact("variants", types))
     found.append(Fact("reference", preview.reference or "none, so minimum scores only"))
     found += [Fact("unlike", plain(text)) for text in preview.incomparable]
+    found += estimate_facts(preview.estimate, budget)
     if preview.asks:
         step = Step(f"tracehooks run noise{hint}", "nothing was written; to do it:")
     else:
@@ -40,6 +45,7 @@ def noise_preview_dict(preview: NoisePreview) -> dict[str, Any]:
         "reference": preview.reference,
         "incomparable": list(preview.incomparable),
         "types": dict(preview.by_type),
+        "estimate": estimate_dict(preview.estimate),
         "counts": {
             "cases": preview.cases,
             "variants": preview.variants,

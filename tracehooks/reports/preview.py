@@ -5,19 +5,24 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from tracehooks.jobs.toxicity import Preview
+from tracehooks.reports.estimate import estimate_dict, estimate_facts
 from tracehooks.reports.run import Counts
 from tracehooks.reports.run_words import Fact, Step, discovered_fact
 from tracehooks.reports.terminal import heading, labelled, steps
 from tracehooks.reports.wording import count, moment, plain
+from tracehooks.settings import AllowanceSettings
 
 
-def preview_renderable(job: str, preview: Preview, *, hint: str = "") -> RenderableType:
-    """The preview for a terminal."""
+def preview_renderable(
+    job: str, preview: Preview, *, hint: str = "", budget: AllowanceSettings | None = None
+) -> RenderableType:
+    """The preview for a terminal. ``budget`` is what a run may use."""
     window = f"{moment(preview.window.start)} to {moment(preview.window.end)} UTC"
     found = [Fact("window", window)]
     if preview.note:
         found.append(Fact("note", plain(preview.note)))
     found += [Fact("scorer", _scorer(preview)), discovered_fact(Counts.named(preview.counts))]
+    found += estimate_facts(preview.estimate, budget)
     if preview.counts["planned"]:
         step = Step(f"tracehooks run {job}{hint}", "nothing was written; to do it:")
     else:
@@ -36,6 +41,7 @@ def preview_dict(job: str, preview: Preview) -> dict[str, Any]:
         "judge_model": preview.judge_model,
         "judge_calls": preview.judge_calls,
         "counts": dict(preview.counts),
+        "estimate": estimate_dict(preview.estimate),
     }
 
 
