@@ -129,15 +129,17 @@ def _listed(value: Any) -> Sequence[str] | None:
 def _settings(config: pytest.Config) -> Any:
     """The settings, read once a session: those that a command in the same folder would read."""
     found = config.stash.get(_SETTINGS, None)
-    if found is None:
-        from tracehooks.errors import ConfigurationError
-        from tracehooks.settings import load_settings
+    if found is not None:
+        return found
+    from tracehooks.errors import ConfigurationError
+    from tracehooks.settings import load_settings
 
-        try:
-            found = config.stash[_SETTINGS] = load_settings(None)
-        except ConfigurationError as error:
-            pytest.fail(f"tracehooks: {error}", pytrace=False)
-    return found
+    try:
+        config.stash[_SETTINGS] = load_settings(None)
+        return config.stash[_SETTINGS]
+    except ConfigurationError as error:
+        problem = str(error)  # told outside, or pytest shows it twice
+    pytest.fail(f"tracehooks: {problem}", pytrace=False)
 
 
 _SETTINGS: pytest.StashKey[Any] = pytest.StashKey()

@@ -76,7 +76,6 @@ def run(folder: Path, *args: str, test: str = TEST, **environ: str) -> subproces
 
 def test_a_test_runs_once_for_each_variant_without_any_judge(tmp_path: Path) -> None:
     """Declared facts are enough; a planted tool's output is what the agent's tool gives; no fact, a skip."""
-    (tmp_path / "tracehooks.yaml").write_text('store: ""\n', encoding="utf-8")
     result = run(tmp_path, "-v", "--junit-xml=out.xml")
     names = ("warranty-m1", "warranty-d1", "warranty-t1", "hours-m1")
     assert [f"test_noise[{name}]" in result.stdout for name in names] == [True] * 4, result.stdout
@@ -211,6 +210,15 @@ def test_what_cannot_be_run_is_red_in_one_sentence(tmp_path: Path, mark: str, sa
     assert result.returncode in (1, 2), result.stdout
     assert says in result.stdout
     assert "Traceback" not in result.stdout
+
+
+def test_settings_with_a_mistake_are_red_in_one_sentence(tmp_path: Path) -> None:
+    """File, line and key, said once."""
+    (tmp_path / "tracehooks.yaml").write_text("judge: {modell: x}\n", encoding="utf-8")
+    result = run(tmp_path)
+    assert result.returncode == 2
+    assert "tracehooks.yaml:1: judge.modell" in result.stdout
+    assert "another exception occurred" not in result.stdout
 
 
 def test_the_fixture_without_the_marker_and_the_marker_without_the_fixture_say_so(tmp_path: Path) -> None:
