@@ -118,7 +118,7 @@ class ToxicityNight:
         run = self.store.runs.open(JOB, *resolved.window, plan=self._plan(resolved))
         if run.state not in UNDER_WAY:
             return run
-        mine = self._take(run)
+        mine = self._take(run, states=UNDER_WAY)
         return None if mine is None else self._go_on(mine)
 
     def resume(self, run: RunRecord) -> RunRecord:
@@ -159,12 +159,12 @@ class ToxicityNight:
         """Work on a run that another process holds until it has ended; finish it when that one is gone."""
         while True:
             run = self.store.runs.get(run.id)
-            if run.state != "running" or self.halted():
+            if run.state not in UNDER_WAY or self.halted():
                 return run
             if run.counts and self.store.items.remaining(run.id):
                 self._deadline = time.time() + self._job.time_limit.total_seconds()
                 self._work(run)
-            mine = self._take(run)
+            mine = self._take(run, states=UNDER_WAY)
             if mine is not None:
                 return self._go_on(mine)
             time.sleep(WAIT_SECONDS)

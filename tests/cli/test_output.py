@@ -133,7 +133,9 @@ def test_colours_are_for_terminals_only(judged: Shop) -> None:
     assert not ANSI.search(judged.tracehooks("status").stdout)
 
 
-def test_a_run_shows_progress_in_a_terminal_and_a_line_a_stage_in_a_pipe(tmp_path: Path, judge: FakeOpenAI) -> None:
+def test_a_run_shows_progress_in_a_terminal_and_a_line_a_stage_in_a_pipe(
+    tmp_path: Path, judge: FakeOpenAI
+) -> None:
     """How far, how fast and how long still where somebody watches; what it begins in a log."""
     shop = Shop.at(tmp_path, mixed(60, 1), url=judge.url, job="gate: {max_rate: 0.2}")
     piped = shop.tracehooks("run", "toxicity", "--json")

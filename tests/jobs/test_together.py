@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.stored import NOON, fill, mixed
+from tests.stored import NOON, RUDE, agent_span, fill, mixed
 from tracehooks.errors import ConfigurationError
 from tracehooks.jobs.toxicity import ToxicityNight
 from tracehooks.records import AgentCall, Score
@@ -38,6 +38,13 @@ class Slow:
         self.asked.append(call.trace_id)
         await asyncio.sleep(60 if self.hangs else self.seconds)
         return Score.scored(self.name, 0.0)
+
+
+class Words(Slow):
+    """Toxic is who says idiot."""
+
+    async def score(self, call: AgentCall) -> Score:
+        return Score.scored(self.name, 0.9 if "idiot" in (call.output or "") else 0.0)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -139,3 +146,23 @@ def test_a_night_that_breaks_off_says_why(store: Store) -> None:
     run = store.runs.list()[0]
     assert run.state == "failed"
     assert run.reasons[0].startswith("error: ConfigurationError: ")
+
+
+def test_each_agent_has_a_verdict_by_its_own_calls(store: Store) -> None:
+    """For those who are told of one agent alone."""
+    store.spans.add([agent_span(200 + n, RUDE, name="rude-bot") for n in range(30)])
+    run = night(store, Words(), "a:1:1").run(*WINDOW)
+    agents = run.report["agents"]
+    assert {name: (one["verdict"], one["toxic"], one["scored"]) for name, one in agents.items()} == {
+        "support-bot": ("pass", 0, 60),
+        "rude-bot": ("fail", 30, 30),
+    }
+
+
+def test_a_night_that_could_not_even_begin_is_resumed(store: Store) -> None:
+    """Its record has no plan; it gets one."""
+    failed = store.runs.open("toxicity", *WINDOW, {"moves": True, "note": "late 80 min"})
+    failed = store.runs.update(failed.id, state="failed", reasons=("error: ValueError: no judge",))
+    run = night(store, Slow(), "a:1:1").resume(failed)
+    assert (run.state, run.counts["scored"], run.reasons[0][:9]) == ("finished", 60, "toxicity:")
+    assert (run.plan["moves"], run.plan["note"]) == (True, "late 80 min")

@@ -123,6 +123,9 @@ def test_the_run_of_one_who_is_gone_can_be_taken_at_once(store: Store) -> None:
     assert store.runs.take(run.id, "a", MINUTE, is_gone=lambda owner: owner == "dead") is not None
     store.runs.update(run.id, state="interrupted")
     assert store.runs.take(run.id, "b", MINUTE) is not None
+    assert store.runs.take(run.id, "b", MINUTE, states=["interrupted"]) is None
+    store.runs.update(run.id, state="finished")
+    assert store.runs.take(run.id, "c", MINUTE, states=["running", "interrupted"]) is None
     assert store.runs.take("0" * 16, "b", MINUTE) is None
 
 

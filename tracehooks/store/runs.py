@@ -1,7 +1,7 @@
 """Stored runs: one record for each job and window."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -124,12 +124,14 @@ class Runs:
         lease: timedelta,
         *,
         is_gone: Callable[[str], bool] = lambda owner: False,
+        states: Collection[str] = (),
         **fields: Any,
     ) -> RunRecord | None:
         """Make ``owner`` the one who works on the run while it renews the lease; None when it may not.
 
         A running run is free when nobody owns it, when its lease is over, or when ``is_gone`` says so of its
-        owner. ``fields`` are set in the same step. Atomic: of several at most one gets it.
+        owner. Where ``states`` are given the run must be in one of them. ``fields`` are set in the same step.
+        Atomic: of several at most one gets it.
         """
         now = to_micros(self._clock())
         values = _values(fields) | {"state": "running", "owner": safe_text(owner)}
@@ -138,7 +140,9 @@ class Runs:
         def work(connection: Connection) -> Any:
             query = select(RUNS).where(RUNS.c.id == run_id)
             row = connection.execute(query).one_or_none()
-            if row is None or (row.state == "running" and not _is_free(row, owner, now, is_gone)):
+            if row is None or (states and row.state not in states):
+                return None
+            if row.state == "running" and not _is_free(row, owner, now, is_gone):
                 return None
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(values))
             return connection.execute(query).one()
