@@ -18,7 +18,7 @@ from tests.stored import fill, mixed
 from tracehooks.store import open_store
 
 ROOT = Path(__file__).parents[3]
-CALLS, RUDE = 240, 12
+CALLS, RUDE = 160, 8
 SETTINGS = """
 project: shop
 store: sqlite:///{folder}/store.db

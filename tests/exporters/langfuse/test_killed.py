@@ -7,7 +7,7 @@ import pytest
 
 from tests.exporters.langfuse.killing import CALLS, night
 
-KILLS = int(os.environ.get("TRACEHOOKS_TEST_KILLS", "3"))
+KILLS = int(os.environ.get("TRACEHOOKS_TEST_KILLS", "2"))
 
 
 @pytest.mark.parametrize("mode", ["dual", "v4.59"])
