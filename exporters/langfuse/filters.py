@@ -54,7 +54,10 @@ class RowFilter:
     def conditions(self, *, older: bool = False) -> list[Condition]:
         """What the server is asked; ``older`` is a server whose observations know less of their trace."""
         filters = self.filters
-        found = _any_of("environment", filters.environment) or _any_of("environment", EVALUATORS, but=True)
+        found = _any_of("environment", filters.environment) or [
+            *_any_of("environment", EVALUATORS, but=True),
+            _text("environment", "does not contain", REPLAY),
+        ]
         found += _any_of("version", filters.version)
         found += _any_of("level", filters.level)
         found += _any_of("userId", filters.user_id)
@@ -83,6 +86,14 @@ class RowFilter:
         }
         found: dict[str, Any] = {name: values[0] for name, values in asked.items() if len(values) == 1}
         return {**found, "environment": list(filters.environment)} if filters.environment else found
+
+    @property
+    def core(self) -> str:
+        """The groups of fields that agents are listed with: the fewest where nothing else has to be checked.
+
+        Environments are then checked by the server, and here once a trace is read.
+        """
+        return "core" if self.check() is None else self.fields
 
     @property
     def fields(self) -> str:

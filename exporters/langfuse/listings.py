@@ -30,7 +30,8 @@ class Listings:
         if self.older:
             yield from self._older_agents(request)
             return
-        yield from self._listing(request, [of_types([AGENT])], type=AGENT)
+        fields = self.rows.fields if request.stratified else self.rows.core
+        yield from self._listing(request, fields, [of_types([AGENT])], type=AGENT)
 
     def tops(self, request: DrawRequest) -> Iterator[Sequence[Row]]:
         """What is at the top of each trace, and not typed as an agent."""
@@ -39,14 +40,14 @@ class Listings:
             return
         unheard = [AGENT, *(each for each in UNHEARD if each != "GENERATION")]
         conditions = [roots(), of_types(unheard, but=True)]
-        yield from self._listing(request, conditions, isRootObservation="true")
+        yield from self._listing(request, self.rows.fields, conditions, isRootObservation="true")
 
     def _listing(
-        self, request: DrawRequest, conditions: list[dict[str, Any]], **more: str
+        self, request: DrawRequest, fields: str, conditions: list[dict[str, Any]], **more: str
     ) -> Iterator[list[Any]]:
         start, end = written(request.start), written(request.end)
         query = {
-            "fields": self.rows.fields,
+            "fields": fields,
             "fromStartTime": start,
             "toStartTime": end,
             "filter": encoded([*within(start, end), *conditions, *self.rows.conditions()]),

@@ -5,11 +5,15 @@ gives up for good, or its pages do not go on, PartialReadError says how much the
 handed on as the whole.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from tracehooks.errors import PartialReadError, TracehooksError
 from tracehooks.exporters.langfuse.client import TOO_LARGE, Client, Reply, Unreachable
@@ -25,6 +29,8 @@ EMPTY_PAGES = 1000  # in a row, each with a cursor to a next one
 SMALLER = (500, 100, 50, 20, 10, 5, 1)  # sizes of pages to fall back to
 TOO_MUCH = frozenset({TOO_LARGE, 500, 502, 504})  # what a page that is too large may end in
 ABSENT = 404
+LONGEST_END = 2000  # bytes in which a page's meta is looked for
+_BEGIN, _END = b'{"data":[', re.compile(rb'\],"meta":(\{[^{}]*\})\}\s*$')
 NUMBERED = 100  # rows a page of the older listings has at most
 
 
@@ -40,9 +46,15 @@ class Refused(TracehooksError):  # noqa: N818 - it says what happened
 class Page:
     """One page as it came. ``limit`` is the size that the server could manage."""
 
-    rows: list[Row]
+    body: bytes
     meta: Row
     limit: int
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows, read now, by whoever works on them: what was just read is quickly worked on."""
+        rows: list[Row] = orjson.loads(self.body)["data"]
+        return rows
 
 
 class _Ahead:
@@ -82,20 +94,27 @@ class Pages:
         Raises PartialReadError, or Refused when the server will not.
         """
         read, empty = 0, 0
-        ask = _Ahead(self._page, path, query, limit, None, what, read)
+        ask = _Ahead(self._page, path, query, limit, None, what)
         while True:
-            page = ask.result()
-            cursor = page.meta.get("cursor")
-            read += len(page.rows)
-            empty = 0 if page.rows else empty + 1
+            try:
+                page = ask.result()
+                cursor = page.meta.get("cursor")
+                if cursor:
+                    ask = _Ahead(self._page, path, query, page.limit, cursor, what)
+                rows = page.rows
+            except PartialReadError as error:
+                raise PartialReadError(what, read=read, total=None, why=error.why) from None
+            except (ValueError, KeyError):
+                raise PartialReadError(what, read=read, total=None, why="a page is no JSON") from None
+            read += len(rows)
+            empty = 0 if rows else empty + 1
             if cursor and empty > EMPTY_PAGES:
                 raise PartialReadError(what, read=read, total=None, why="its pages stay empty")
-            if cursor:
-                ask = _Ahead(self._page, path, query, page.limit, cursor, what, read)
-            if page.rows:
-                yield page.rows
+            if rows:
+                yield rows
             if not cursor:
                 return
+            del page, rows  # the next one need not find another place
 
     def by_number(
         self, path: str, query: Query, *, limit: int = NUMBERED, what: str = "rows"
@@ -108,18 +127,18 @@ class Pages:
         ask = _Ahead(self._page, path, query, limit, 1, what, read)
         while True:
             page = ask.result()
-            total = page.meta.get("totalItems")
-            read += len(page.rows)
-            full = len(page.rows) == page.limit
+            total, rows = page.meta.get("totalItems"), page.rows
+            read += len(rows)
+            full = len(rows) == page.limit
             if (isinstance(total, int) and read >= total) or (total is None and not full):
-                yield page.rows
+                yield rows
                 return
-            if not page.rows:
+            if not rows:
                 raise PartialReadError(what, read=read, total=total, why="it gave an empty page")
             # read is a multiple of the page's size, whatever sizes came before
             number = read // page.limit + 1
             ask = _Ahead(self._page, path, query, page.limit, number, what, read, total)
-            yield page.rows
+            yield rows
 
     def one(self, path: str, *, what: str) -> Row | None:
         """One object; None when there is none at ``path``. Raises PartialReadError or Refused."""
@@ -153,7 +172,7 @@ class Pages:
         limit: int,
         place: str | int | None,
         what: str,
-        read: int,
+        read: int = 0,
         total: int | None = None,
     ) -> Page:
         pause, why = FIRST_PAUSE, ""
@@ -190,11 +209,19 @@ def _asked(query: Query, limit: int, place: str | int | None) -> dict[str, Any]:
 
 
 def _read(reply: Reply, limit: int) -> Page | None:
-    """The page in ``reply``; None when there is none that can be trusted."""
-    said = reply.json() if reply.ok else None
+    """The page in ``reply``; None when there is none that can be trusted.
+
+    Where it ends as pages do, its end says how to go on, and the rows wait for who works on them.
+    """
+    if not reply.ok:
+        return None
+    if reply.body.startswith(_BEGIN) and (end := _END.search(reply.body, len(reply.body) - LONGEST_END)):
+        with suppress(ValueError):
+            return Page(reply.body, orjson.loads(end[1]), limit)
+    said = reply.json()
     if not isinstance(said, dict) or not isinstance(said.get("data"), list):
         return None
-    return Page(said["data"], said.get("meta") or {}, limit)
+    return Page(reply.body, said.get("meta") or {}, limit)
 
 
 def _smaller(limit: int, read: int, place: str | int | None) -> int | None:

@@ -105,7 +105,10 @@ class _Columns:
         self.ends = [row["endTime"] for row in rows]
         self.types = {row["type"] for row in rows}
         self.parents = [row["parentObservationId"] for row in rows]
-        self.environments = {row["environment"] for row in rows}
+        # a listing of few fields has none
+        self.environments = (
+            {row["environment"] for row in rows} if rows and "environment" in rows[0] else set()
+        )
         # None where an id is not OpenTelemetry's
         self.keys = _numbers(self.ids, 1)
         self.trace_keys = _numbers(self.traces, 2)
