@@ -218,3 +218,16 @@ def test_nothing_to_go_by_is_no_estimate(store: Store) -> None:
     told = ToxicityNight(settings=settings, store=store, clock=lambda: LATER).preview().estimate
     assert told is not None
     assert (told.answers, told.calls, told.dollars) == (5, None, None)
+
+
+def test_a_spent_quota_ends_the_run_at_once(store: Store) -> None:
+    """insufficient_quota is no rate limit: it is not asked again, and the rest is not attempted."""
+    fill(store, mixed(60, 0))
+    replies = [chat(CLEAN)] * 20 + [status(429, "insufficient_quota")] * 40
+    with FakeOpenAI(replies) as server:
+        run = _run(store, server, {}, concurrency=2)
+        assert server.count <= 25
+    left = 60 - 20 - run.counts["unscored"]["quota"]
+    assert run.counts["unscored"]["not_attempted"] == left
+    assert (run.counts["scored"], run.state, run.verdict) == (20, "failed", Verdict.INCONCLUSIVE)
+    assert any("quota" in reason for reason in run.reasons)

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Generic, Protocol, TypeVar
 
+from tracehooks.judges.limiter import Limiter, Turn
+
 
 class Closeable(Protocol):
     """A client that can be closed."""
@@ -19,25 +21,25 @@ Client = TypeVar("Client", bound=Closeable)
 
 
 class PerLoop(Generic[Client]):
-    """The clients of one event loop: as many as requests were ever in flight at once, at most ``slots``.
+    """The clients of one event loop: as many as requests were ever in flight at once.
 
     A client for each, because the connection pool of the HTTP client looks through all its connections at
     every request: at 200 in flight that costs more than the request itself.
     """
 
-    def __init__(self, make: Callable[[], Client], slots: int) -> None:
+    def __init__(self, make: Callable[[], Client], limiter: Limiter) -> None:
         self._make = make
-        self._slots = asyncio.Semaphore(slots)
+        self.limiter = limiter
         self._idle: list[Client] = []
         self._all: list[Client] = []
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[Client]:
-        """A client for one request, as soon as one is free."""
-        async with self._slots:
+    async def slot(self, tokens: int = 0, *, waited: bool = False) -> AsyncIterator[tuple[Client, Turn]]:
+        """A client for one request of about ``tokens``, as soon as the limiter lets it go."""
+        async with self.limiter.turn(tokens, waited=waited) as turn:
             client = self._idle.pop() if self._idle else self._another()
             try:
-                yield client
+                yield client, turn
             finally:
                 self._idle.append(client)
 
@@ -56,12 +58,12 @@ class PerLoop(Generic[Client]):
 class LoopClients(Generic[Client]):
     """The clients of a judge. What a loop opened is closed when that loop ends.
 
-    Threads may each run a loop of their own. ``slots`` bounds the requests in flight on each of them.
+    Threads may each run a loop of their own; ``limiter`` makes what limits the requests on each of them.
     """
 
-    def __init__(self, make: Callable[[], Client], slots: int) -> None:
+    def __init__(self, make: Callable[[], Client], limiter: Callable[[], Limiter]) -> None:
         self._make = make
-        self._slots = slots
+        self._limiter = limiter
         self._lock = threading.Lock()
         self._of: dict[asyncio.AbstractEventLoop, tuple[PerLoop[Client], AsyncGenerator[None]]] = {}
 
@@ -71,7 +73,7 @@ class LoopClients(Generic[Client]):
         found = self._of.get(loop)
         if found is not None:
             return found[0]
-        clients = PerLoop(self._make, self._slots)
+        clients = PerLoop(self._make, self._limiter())
         keeper = self._kept(loop, clients)
         with self._lock:
             for old in [old for old in self._of if old.is_closed()]:

@@ -15,6 +15,7 @@ from tracehooks.judges.clients import LoopClients
 from tracehooks.judges.completions import Completion, CompletionFailed, Messages
 from tracehooks.judges.failures import complaint, failure_in_reply, failure_of, failure_of_status
 from tracehooks.judges.formats import RequestForm, limit_in
+from tracehooks.judges.limiter import Limiter, Turn
 from tracehooks.judges.retrying import Retry
 from tracehooks.judges.terms import NOTHING, UNKNOWN, Need, current_terms
 from tracehooks.judges.wire import completion_of, decoded, first_choice
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tracehooks.settings import JudgeSettings
 
 _PATH = "/chat/completions"
+_BYTES_PER_TOKEN = 4  # about, to pace requests by; corrected by what they used
 _FRAMING = 64  # tokens that a server puts round a conversation, at most
 _MOST_DETAIL = 300
 _hide_secrets = masker(SECRET_PATTERNS)
@@ -42,7 +44,8 @@ class OpenAIJudge(BaseJudge):
 
     ``base_url`` and ``api_key`` default to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``. ``timeout`` bounds one
     request as a whole, in seconds; ``attempts`` bounds the failures of one reply; ``concurrency`` bounds the
-    requests in flight on one event loop, where a request that waits to be sent again holds no slot.
+    requests in flight on one event loop, where a request that waits to be sent again holds no slot; after a
+    429 it is halved, and grows again slowly. ``requests_per_minute`` and ``tokens_per_minute`` set a pace.
     ``temperature`` is left out where a server refuses it. ``max_output_tokens`` is the longest reply that is
     asked for. ``retry`` replaces the waits, and ``attempts``.
 
@@ -65,6 +68,8 @@ class OpenAIJudge(BaseJudge):
         concurrency: int = 16,
         temperature: float | None = 0.0,
         max_output_tokens: int | None = None,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
         retry: Retry | None = None,
     ) -> None:
         super().__init__(mask=mask)
@@ -75,11 +80,11 @@ class OpenAIJudge(BaseJudge):
         self.retry = retry or Retry(attempts=_count(attempts, "attempts"))
         self.temperature = temperature
         self._key = _secret(api_key)
-        self.max_output_tokens = (
-            None if max_output_tokens is None else _count(max_output_tokens, "max_output_tokens")
-        )
+        self.max_output_tokens = _limit(max_output_tokens, "max_output_tokens")
+        self.requests_per_minute = _limit(requests_per_minute, "requests_per_minute")
+        self.tokens_per_minute = _limit(tokens_per_minute, "tokens_per_minute")
         self._form = RequestForm(self.model, temperature, self.max_output_tokens)
-        self._clients = LoopClients(self._client, self.concurrency)
+        self._clients = LoopClients(self._client, self._limiter)
         self._certificates: ssl.SSLContext | None = None
 
     def __repr__(self) -> str:
@@ -90,7 +95,7 @@ class OpenAIJudge(BaseJudge):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._clients = LoopClients(self._client, self.concurrency)
+        self._clients = LoopClients(self._client, self._limiter)
 
     @classmethod
     def from_settings(cls, settings: "JudgeSettings") -> "OpenAIJudge":
@@ -111,6 +116,8 @@ class OpenAIJudge(BaseJudge):
             attempts=settings.attempts,
             concurrency=settings.concurrency,
             max_output_tokens=settings.max_output_tokens,
+            requests_per_minute=settings.requests_per_minute,
+            tokens_per_minute=settings.tokens_per_minute,
         )
 
     @property
@@ -129,10 +136,14 @@ class OpenAIJudge(BaseJudge):
         while True:
             body = self._form.body(messages, schema)
             content = orjson.dumps(body, default=dict)
+            tokens = len(content) // _BYTES_PER_TOKEN
             try:
-                async with here.slot() as client, self._paid(body, content) as bill:
+                async with (
+                    here.slot(tokens, waited=bool(failures)) as (client, turn),
+                    self._paid(body, content) as bill,
+                ):
                     sent += 1
-                    completion = await self._send(client, body, content)
+                    completion = await self._answer(client, body, content, here.limiter, turn)
                     bill.used = completion.usage
                 return replace(completion, attempts=sent)
             except _FormRefused:
@@ -144,6 +155,23 @@ class OpenAIJudge(BaseJudge):
                     failure.attempts = sent
                     raise
             await self.retry.sleep(pause)
+
+    async def _answer(
+        self, client: "AsyncOpenAI", body: dict[str, Any], content: bytes, limiter: Limiter, turn: Turn
+    ) -> Completion:
+        """One request, of whose answer the limiter is told."""
+        try:
+            completion = await self._send(client, body, content)
+        except CompletionFailed as failure:
+            if failure.reason is Reason.RATE_LIMITED:
+                waits = failure.wait is not None and failure.wait <= self.retry.patience
+                limiter.limited(turn, failure.wait if waits else None)
+            raise
+        limiter.answered()
+        used = completion.usage
+        if used.input_tokens is not None:
+            turn.used = used.input_tokens + (used.output_tokens or 0)
+        return completion
 
     @asynccontextmanager
     async def _paid(self, body: dict[str, Any], content: bytes) -> "AsyncIterator[_Bill]":
@@ -206,6 +234,14 @@ class OpenAIJudge(BaseJudge):
         if error:
             raise failure_in_reply(error, self._scrubbed)
         return completion_of(reply)
+
+    def _limiter(self) -> Limiter:
+        return Limiter(
+            self.concurrency,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+            sleep=self.retry.sleep,
+        )
 
     def _client(self) -> "AsyncOpenAI":
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
@@ -276,6 +312,10 @@ def _positive(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
         raise ConfigurationError(f"{name} must be a number of seconds above 0, got {value!r}")
     return float(value)
+
+
+def _limit(value: Any, name: str) -> int | None:
+    return None if value is None else _count(value, name)
 
 
 def _count(value: Any, name: str) -> int:

@@ -103,6 +103,8 @@ class JudgeSettings(_Section):
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 16
     timeout: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(seconds=30)
     attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
     max_output_tokens: Annotated[int, Field(ge=1)] | None = None
     price: PriceSettings | None = None
 
