@@ -5,7 +5,7 @@ import pytest
 from tests.store.making import Clock, agent_span, scored, trace_id
 from tracehooks.protocols import Delivery, Receipt
 from tracehooks.store import Store
-from tracehooks.store.outbox import pause_after
+from tracehooks.store.outcomes import pause_after
 
 MINUTE = timedelta(minutes=1)
 

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Connection, Text, column, func, select, table
 
 from tracehooks.store.database import Area, Database
 from tracehooks.store.encoding import duration_micros, from_json, optional_text, safe_text, to_json, to_micros
-from tracehooks.store.outbox import pause_after
+from tracehooks.store.outcomes import pause_after
 from tracehooks.store.upserts import insert_missing
 
 NOTICES = table(

@@ -7,7 +7,7 @@ read back is pending again, and ``dead`` when that goes on; so is one that the s
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from sqlalchemy import BigInteger, Connection, Text, column, func, or_, select, table, update
 
@@ -19,10 +19,10 @@ from tracehooks.store.database import Area, Database
 from tracehooks.store.encoding import (
     duration_micros,
     from_micros,
-    optional_text,
     safe_text,
     to_micros,
 )
+from tracehooks.store.outcomes import Counters, looked_for, sent
 from tracehooks.store.score_table import SCORES, kept_call, score_of
 from tracehooks.store.upserts import upsert
 
@@ -41,21 +41,8 @@ OUTBOX = table(
     column("resent", BigInteger),  # how often it was accepted and yet not to be found
 )
 KEY = ("sink", "score_id")
-FIRST_PAUSE = timedelta(seconds=5)
-LONGEST_PAUSE = timedelta(minutes=10)
-# between looking for a score that was accepted and looking again; then it is sent again
-CHECK_PAUSES = tuple(timedelta(seconds=seconds) for seconds in (5, 10, 20, 40, 80))
-MOST_RESENT = 3
 
 Claimable = Literal["pending", "accepted"]
-
-
-class Counters(NamedTuple):
-    """What a row counts: sendings, looks in vain since it was accepted, and sendings for nothing."""
-
-    attempts: int
-    checks: int
-    resent: int
 
 
 class Outbox:
@@ -119,7 +106,7 @@ class Outbox:
         """
         after = duration_micros(confirm_after)
         said = {one.id: (one.accepted, one.error, one.retry, one.retry_after) for one in receipts}
-        self._settle("pending", sink, said, deliveries, lambda one, row, now: _sent(one, row, now, after))
+        self._settle("pending", sink, said, deliveries, lambda one, row, now: sent(one, row, now, after))
 
     def settle_read_backs(
         self, sink: str, read_backs: Sequence[ReadBack], deliveries: Sequence[Delivery]
@@ -130,7 +117,7 @@ class Outbox:
         """
         said = {one.id: (one.found, one.detail) for one in read_backs}
         self._settle(
-            "accepted", sink, said, deliveries, lambda one, row, now: _looked_for(one[0], one[1], row, now)
+            "accepted", sink, said, deliveries, lambda one, row, now: looked_for(one[0], one[1], row, now)
         )
 
     def _settle(
@@ -291,40 +278,6 @@ def _rows_in(connection: Connection, state: Claimable, sink: str, ids: Sequence[
     ).all()
 
 
-def _sent(receipt: tuple[Any, ...], row: Counters, now: int, confirm_after: int) -> dict[str, Any]:
-    """What a receipt (accepted, error, retry, retry after) makes of its row."""
-    accepted, error, retry, retry_after = receipt
-    attempts = row.attempts + 1
-    values: dict[str, Any] = {"attempts": attempts, "owner": None, "updated_at": now, "error": None}
-    if accepted:
-        return values | {"state": "accepted", "checks": 0, "next_attempt": now + confirm_after}
-    values["error"] = optional_text(error)
-    if not retry:
-        return values | {"state": "dead"}
-    pause = pause_after(attempts) if retry_after is None else timedelta(seconds=retry_after)
-    return values | {"next_attempt": now + duration_micros(pause)}
-
-
-def _looked_for(found: str, detail: str, row: Counters, now: int) -> dict[str, Any]:
-    """What looking for a score makes of its row."""
-    values: dict[str, Any] = {"owner": None, "updated_at": now, "error": None}
-    if found == "same":
-        return values | {"state": "confirmed"}
-    if row.checks < len(CHECK_PAUSES):
-        next_attempt = now + duration_micros(CHECK_PAUSES[row.checks])
-        return values | {"checks": row.checks + 1, "next_attempt": next_attempt}
-    what = "it is not there" if found == "missing" else "something else is there"
-    values["error"] = optional_text(f"accepted, but {what} when read back: {detail}".rstrip(": "))
-    state = "dead" if row.resent >= MOST_RESENT else "pending"
-    return values | {"state": state, "checks": 0, "resent": row.resent + 1, "next_attempt": now}
-
-
 def _set(connection: Connection, sink: str, ids: Sequence[str], values: dict[str, Any]) -> None:
     theirs = among(connection, OUTBOX.c.score_id, ids)
     connection.execute(update(OUTBOX).where(OUTBOX.c.sink == sink, theirs).values(values))
-
-
-def pause_after(attempts: int) -> timedelta:
-    """How long to wait after so many failed attempts: 5 s, twice as long each time, at most 10 minutes."""
-    doublings = min(attempts - 1, 20)
-    return min(FIRST_PAUSE * (1 << doublings), LONGEST_PAUSE)
