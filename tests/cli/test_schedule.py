@@ -89,9 +89,14 @@ def test_nights_run_by_themselves_and_sigterm_is_a_normal_end(tmp_path: Path) ->
 
 
 def _was_there_hours_ago(store: Store) -> None:
-    """So that the last slot of an hourly schedule is due at once, and no other for a while."""
+    """So that what was due since is run at once."""
     due = datetime.now(UTC) - timedelta(hours=2)
     store.firings.note([Firing(job="toxicity", slot="before", due=due, state="done", noted_at=due)])
+
+
+def _once(minutes_ago: int) -> str:
+    """An interval from 1970 on that was over so many minutes ago, and is over again in half a century."""
+    return f"{int(time.time()) - 60 * minutes_ago}s"
 
 
 def test_sigterm_in_the_middle_marks_the_run_and_the_next_goes_on_with_it(
@@ -99,7 +104,7 @@ def test_sigterm_in_the_middle_marks_the_run_and_the_next_goes_on_with_it(
 ) -> None:
     """A deploy at night: nothing that was answered is asked again, nothing that was not is lost."""
     with FakeOpenAI(ToxicWords(delay=0.3)) as judge:
-        shop = _shop(tmp_path, mixed(80, 0), judge.url, "scheduler: {stop_within: 10s}\n", every="1h")
+        shop = _shop(tmp_path, mixed(80, 0), judge.url, "scheduler: {stop_within: 10s}\n", every=_once(10))
         with shop.store() as store:
             _was_there_hours_ago(store)
             with _scheduler(shop) as process:

@@ -24,8 +24,7 @@ store: "{url}"
 judge: {{model: judge-2026, base_url: "{judge}", api_key: key, concurrency: {concurrency}}}
 jobs:
   toxicity:
-    schedule: every 24h
-    grace: 48h
+    schedule: every {period}s
     settle: 0
     max_window: 1000d
     sample: {{size: 100000}}
@@ -54,10 +53,11 @@ def swarm(
     rng = random.Random(seed)
     with open_store(url) as store, FakeOpenAI(ToxicWords(delay=delay), keep=False) as judge:
         fill(store, mixed(items, items // 20), start=YESTERDAY)
-        before = datetime.now(UTC) - timedelta(hours=47)
+        before = datetime.now(UTC) - timedelta(hours=2)
+        period = int(time.time()) - 60  # since 1970: due a minute ago, and again in half a century
         store.firings.note([Firing(job="toxicity", slot="before", due=before, state="done", noted_at=before)])
         config = folder / "tracehooks.yaml"
-        config.write_text(CONFIG.format(url=url, judge=judge.url, concurrency=CONCURRENCY))
+        config.write_text(CONFIG.format(url=url, judge=judge.url, concurrency=CONCURRENCY, period=period))
         processes = [(kind, _start(config, kind)) for kind in kinds]
         while judge.count == 0:
             time.sleep(0.05)
