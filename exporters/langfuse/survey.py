@@ -17,6 +17,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from tracehooks.exporters.langfuse.filters import UNHEARD, apparent_name
@@ -76,12 +77,12 @@ class Reservoir:
             self._trim()
 
     def candidates(self) -> list[Candidate]:
-        """What was kept, by key."""
+        """What was kept, by key, trace and span."""
         self._trim()
-        return self._kept
+        return sorted(self._kept)
 
     def _trim(self) -> None:
-        self._kept.sort()
+        self._kept.sort(key=_KEY)  # the rest of the order can wait
         if self._most is not None and len(self._kept) > self._most:
             self.cut, self.was_cut = self._kept[self._most].key, True
             self._kept = [each for each in self._kept[: self._most] if each.key < self.cut]
@@ -343,6 +344,7 @@ def _columns(rows: Sequence[Row]) -> _Columns:
         return _Columns([{**_LACKING, **row} for row in rows])
 
 
+_KEY = itemgetter(0)
 _LACKING: Row = {"endTime": None, "parentObservationId": None, "environment": None}
 _AGENTS = frozenset((AGENT,))
 _NOT_AT_THE_TOP = frozenset((AGENT, *UNHEARD)) - {"GENERATION"}
