@@ -1,10 +1,14 @@
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 
-from tests.store.making import Clock, scored, span_id, trace_id, unscored, work_item
+from tests.store.making import START, Clock, scored, span_id, trace_id, unscored, work_item
 from tracehooks.records import Reason, Status
-from tracehooks.store import RunRecord, Store, WorkItem
+from tracehooks.store import RunRecord, Store, WorkItem, open_store
 
 MINUTE = timedelta(minutes=1)
 
@@ -196,3 +200,29 @@ def test_a_call_scored_online_meanwhile_is_not_judged_again(store: Store, run: R
     store.scores.commit([scored(2, source="hook")], project="p", sinks=[])
     assert numbers(store.items.claim(run.id, "a", 2, MINUTE)) == [1, 3]
     assert store.items.outcomes(run.id)["scored"] == 1
+
+
+def test_a_claim_looks_results_up_by_their_traces(sqlite_url: str) -> None:
+    """Not by the name of the score, of which there may be millions: the work would grow with its square."""
+    statements: list[tuple[str, Any]] = []
+    with open_store(sqlite_url) as store:
+        run = store.runs.open("toxicity", START, START + MINUTE, {})
+        store.items.add(run.id, [work_item(1)])
+
+        def note(connection: Any, cursor: Any, text: str, parameters: Any, *rest: Any) -> None:
+            statements.append((text, parameters))
+
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            store.items.claim(run.id, "a", 1, MINUTE)
+        finally:
+            event.remove(Engine, "before_cursor_execute", note)
+    with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as connection:
+        plans = [
+            row[3]
+            for text, parameters in statements
+            if text.startswith("WITH")
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", parameters)
+        ]
+    (about_scores,) = [step for step in plans if "scores" in step]
+    assert about_scores == "SEARCH scores USING INDEX scores_by_trace (trace_id=?)"

@@ -66,7 +66,8 @@ OTHERS = ITEMS.alias("others")
 KNOWN = (
     SCORES.c.trace_id == ITEMS.c.trace_id,
     SCORES.c.span_id == ITEMS.c.span_id,
-    SCORES.c.name == ITEMS.c.score_name,
+    # not the bare column: SQLite would go through all scores of the name in place of those of the trace
+    SCORES.c.name.concat("") == ITEMS.c.score_name,
 )
 AT_ONCE = 5000
 HELD_AT_ONCE = 500
