@@ -71,6 +71,7 @@ class NoiseNight:
     clock: Callable[[], datetime] = utc_now
     progress: Callable[[str, int, int], None] = lambda what, done, total: None
     allow_empty: bool = False
+    cache: bool = True
     datasets: Sequence[str] | None = None
     cases: Sequence[str] | None = None
     tags: Sequence[str] | None = None
@@ -244,6 +245,7 @@ class NoiseNight:
             owner=self.owner,
             deadline=self._deadline,
             clock=self.clock,
+            cache=self.cache,
             halted=self.halted,
             progress=lambda done, total: self.progress("judging", done, total),
         )

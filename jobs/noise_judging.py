@@ -10,6 +10,7 @@ from tracehooks.records import AgentCall, Reason, Score, TraceRef
 from tracehooks.replay.asks import Ask
 from tracehooks.replay.rows import answers
 from tracehooks.scoring import Coordinator, Grant, Tally
+from tracehooks.scoring.caching import caching
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.spending import spending
 from tracehooks.settings import Settings
@@ -29,6 +30,7 @@ class NoiseJudging:
     owner: str
     deadline: float | None = None
     clock: Callable[[], datetime]
+    cache: bool = True
     halted: Callable[[], bool] = lambda: False
     progress: Callable[[int, int], None] = lambda done, total: None
 
@@ -53,7 +55,10 @@ class NoiseJudging:
             prepare=lambda call: self._with_case(call, keys[call.trace_id, call.span_id]),
             labels=lambda item: self.asks[keys[item.trace_id, item.span_id]].labels,
         )
-        with spending(self.settings, self.store, run, self.scorer, self.clock):
+        with (
+            spending(self.settings, self.store, run, self.scorer, self.clock),
+            caching(self.settings, self.store, run, self.scorer, enabled=self.cache),
+        ):
             return asyncio.run(coordinator.work(run.id))
 
     def _say_why_not(self, run: RunRecord) -> None:

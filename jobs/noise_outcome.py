@@ -136,4 +136,5 @@ def pass_report(tally: Tally) -> dict[str, Any]:
         "requests": tally.requests,
         "input_tokens": tally.input_tokens,
         "output_tokens": tally.output_tokens,
+        "cached": tally.cached,
     }

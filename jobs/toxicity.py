@@ -14,6 +14,7 @@ from tracehooks.jobs.windows import ResolvedWindow, resolve_window
 from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
 from tracehooks.scoring import Coordinator, Deliverer, Discovery, Grant, Planner, Tally, Window, load_sinks
+from tracehooks.scoring.caching import caching
 from tracehooks.scoring.coordinator import WAIT_SECONDS, is_dead, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.estimating import Estimate, estimate
@@ -68,6 +69,7 @@ class ToxicityNight:
     scorer: Any = None
     clock: Callable[[], datetime] = utc_now
     rescore: bool = False
+    cache: bool = True
     allow_empty: bool = False
     progress: Callable[[Tally, int], None] = lambda tally, total: None
     owner: str = field(default_factory=this_owner)
@@ -235,6 +237,7 @@ class ToxicityNight:
         )
 
     def _work(self, run: RunRecord) -> Tally:
+        rescore = bool(run.plan.get("rescore"))
         coordinator = Coordinator(
             store=self.store,
             scorer=self.scorer,
@@ -243,13 +246,16 @@ class ToxicityNight:
             all_results=all_results(self._sinks),
             unwanted=unwanted(self._sinks),
             concurrency=self.settings.judge.concurrency,
-            rescore=bool(run.plan.get("rescore")),
+            rescore=rescore,
             owner=self.owner,
             grant=Grant(deadline=self._deadline),
             halted=self.halted,
             progress=self.progress,
         )
-        with spending(self.settings, self.store, run, self.scorer, self.clock):
+        with (
+            spending(self.settings, self.store, run, self.scorer, self.clock),
+            caching(self.settings, self.store, run, self.scorer, enabled=self.cache, reading=not rescore),
+        ):
             self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
             return asyncio.run(coordinator.work(run.id))
 
@@ -348,4 +354,5 @@ def _pass_report(tally: Tally) -> dict[str, Any]:
         "requests": tally.requests,
         "input_tokens": tally.input_tokens,
         "output_tokens": tally.output_tokens,
+        "cached": tally.cached,
     }

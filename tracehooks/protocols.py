@@ -56,7 +56,8 @@ class Answer:
     """What a judge answered: ``value`` as read by the question, or ``reason`` why there is none.
 
     ``prompt`` is what was sent, after masking: a list of ``{"role", "content"}``. ``raw`` is the last
-    reply's text. ``attempts`` counts requests sent. ``detail`` is one line for a person.
+    reply's text. ``attempts`` counts requests sent. ``detail`` is one line for a person. ``cached`` says that
+    an earlier run was answered this, and nobody was asked now.
     """
 
     value: Any = None
@@ -67,6 +68,7 @@ class Answer:
     prompt: Sequence[Mapping[str, str]] = ()
     raw: str | None = None
     attempts: int = 1
+    cached: bool = False
 
 
 @runtime_checkable

@@ -70,6 +70,9 @@ def run(
             "--strict", help="Exit 1, not 0, when spans of the window were lost on their way to the store."
         ),
     ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Ask the judge also what another run was answered already.")
+    ] = False,
     dataset: DatasetOption = None,
     case: CaseOption = None,
     tag: TagOption = None,
@@ -100,6 +103,7 @@ def run(
             "settings": settings,
             "store": store,
             "allow_empty": allow_empty,
+            "cache": not no_cache,
             "owner": this_owner(),
         }
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from tracehooks.judges.completions import Completion, CompletionFailed, Messages
 from tracehooks.judges.echoes import is_echo, repeats_material
-from tracehooks.judges.prompts import Prompt, correction, render
+from tracehooks.judges.memory import current_memory, fingerprint
+from tracehooks.judges.prompts import CLOSING, RULES, Prompt, correction, render
 from tracehooks.judges.replies import decode, sanitized
 from tracehooks.judges.untraced import untraced
 from tracehooks.masking import judge_masker
@@ -29,6 +30,7 @@ class BaseJudge:
     """
 
     model: str | None = None
+    address: str | None = None  # of the server, where there is one
 
     def __init__(self, *, mask: str | Sequence[str] = "secrets") -> None:
         self.mask = mask
@@ -47,7 +49,7 @@ class BaseJudge:
         """
         asking = _Asking(self, question)
         try:
-            return await asking.answer()
+            return await asking.answered()
         except Exception as error:
             logger.error("judge failed on question %r: %s", question.name, error, exc_info=True)
             return asking.failed(Reason.SCORER_ERROR, f"{type(error).__name__}: {error}")
@@ -72,6 +74,51 @@ class _Asking:
         self.attempts = 0
         self.raw: str | None = None
 
+    async def answered(self) -> Answer:
+        """The answer: the one that is remembered, or else a new one, remembered if it is a verdict."""
+        memory = current_memory()
+        if memory is None:
+            return await self.answer()
+        place = memory.place(self._fingerprint())
+        recalled = self._recalled(memory.recall(place))
+        if recalled is not None:
+            return recalled
+        answer = await self.answer()
+        if answer.reason is None and answer.raw is not None:
+            memory.keep(place, answer.raw, answer.model)
+        return answer
+
+    def _recalled(self, found: tuple[str, str | None] | None) -> Answer | None:
+        """The answer in a remembered reply; None when it cannot be read any more."""
+        if found is None:
+            return None
+        reply, model = found
+        try:
+            value = self.question.read(decode(reply).value)
+        except BadReply:
+            return None
+        prompt = tuple(self._rendered().messages)
+        used = Usage(input_tokens=0, output_tokens=0)
+        return Answer(value=value, model=model, usage=used, prompt=prompt, raw=reply, attempts=0, cached=True)
+
+    def _fingerprint(self) -> str:
+        """Everything that makes a reply, but for chance: judge, model, prompt, schema, text."""
+        judge, question = self.judge, self.question
+        return fingerprint(
+            {
+                "judge": [type(judge).__module__, type(judge).__qualname__, judge.model, judge.address],
+                "options": judge.options,
+                "prompt": [question.name, question.instructions, RULES, CLOSING],
+                "material": list(self._material().items()),
+                "schema": question.schema,
+            }
+        )
+
+    def _material(self) -> Mapping[str, str]:
+        """What is judged, without what must not reach the model."""
+        material, masked = self.question.material, self.judge._masked
+        return material if masked is None else {label: masked(text) for label, text in material.items()}
+
     async def answer(self) -> Answer:
         """The answer to the question, after one correction at most."""
         prompt = self._rendered()
@@ -87,10 +134,7 @@ class _Asking:
         return self._answer(reason=reason, detail=detail)
 
     def _rendered(self) -> Prompt:
-        material, masked = self.question.material, self.judge._masked
-        if masked is not None:
-            material = {label: masked(text) for label, text in material.items()}
-        return render(self.question, material)
+        return render(self.question, self._material())
 
     async def _turn(self, prompt: Prompt) -> Answer:
         try:

@@ -121,6 +121,11 @@ class OpenAIJudge(BaseJudge):
         )
 
     @property
+    def address(self) -> str | None:  # type: ignore[override]
+        """The server that is asked; None for OpenAI's own."""
+        return self.base_url or _environment_url()
+
+    @property
     def options(self) -> Mapping[str, Any]:
         """What else than the model decides how it judges; part of a scorer's version."""
         limit = {} if self.max_output_tokens is None else {"max_output_tokens": self.max_output_tokens}

@@ -148,14 +148,19 @@ def _tokens(run: RunRecord, figures: Mapping[str, Any]) -> str:
 
 def spent_facts(figures: Mapping[str, Any]) -> list[Fact]:
     """What the run's requests cost, where it sent any."""
-    spent = figures.get("spent")
+    spent, cached = figures.get("spent"), (figures.get("pass") or {}).get("cached")
+    known = (
+        [Fact("cached", f"{count(cached, 'verdict')} from earlier runs, not paid for again")]
+        if cached
+        else []
+    )
     if not spent:
-        return []
+        return known
     used = f"{spent['input_tokens'] + spent['output_tokens']:,} tokens in {count(spent['calls'], 'request')}"
     money = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:,.4f} by {spent['price']}"
     limits = spent.get("budget") or {}
     allowed = ", ".join(_limit(name, limit) for name, limit in limits.items())
-    return [Fact("spent", f"{money}, {used}" + (f"; allowed {allowed} a run" if allowed else ""))]
+    return [Fact("spent", f"{money}, {used}" + (f"; allowed {allowed} a run" if allowed else "")), *known]
 
 
 def _limit(name: str, limit: float) -> str:

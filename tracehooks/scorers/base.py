@@ -75,6 +75,7 @@ class JudgedScorer:
             },
             "attempts": answer.attempts,
             "truncated": call.truncated,
+            **({"cached": True} if answer.cached else {}),
             **more,
         }
 

@@ -69,6 +69,7 @@ class Tally:
     input_tokens: int = 0
     output_tokens: int = 0
     requests: int = 0
+    cached: int = 0
     stopped: Reason | None = None
     halted: bool = False
 
@@ -88,6 +89,7 @@ class Tally:
         self.input_tokens += usage.get("input_tokens") or 0
         self.output_tokens += usage.get("output_tokens") or 0
         self.requests += score.metadata.get("attempts") or 0
+        self.cached += score.metadata.get("cached") is True
 
 
 @dataclass(kw_only=True)

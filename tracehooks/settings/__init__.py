@@ -9,6 +9,7 @@ from tracehooks.settings.loading import dotted, find_config, load_settings
 from tracehooks.settings.models import (
     AllowanceSettings,
     BudgetSettings,
+    CacheSettings,
     CaptureSettings,
     FilterSettings,
     HookSettings,
@@ -31,6 +32,7 @@ from tracehooks.settings.values import format_duration, parse_duration
 __all__ = [
     "AllowanceSettings",
     "BudgetSettings",
+    "CacheSettings",
     "CaptureSettings",
     "FilterSettings",
     "HookSettings",

@@ -89,6 +89,13 @@ class PriceSettings(_Section):
     output: Annotated[Number, Field(ge=0)]
 
 
+class CacheSettings(_Section):
+    """Verdicts that are kept so that the same question is not paid for twice: how many, how long."""
+
+    size: Count = 20_000
+    age: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(days=30)
+
+
 class JudgeSettings(_Section):
     """The model that judges, on any OpenAI-compatible server. Without a model the local pre-screen scores.
 
@@ -107,6 +114,7 @@ class JudgeSettings(_Section):
     tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
     max_output_tokens: Annotated[int, Field(ge=1)] | None = None
     price: PriceSettings | None = None
+    cache: CacheSettings = CacheSettings()
 
 
 class AllowanceSettings(_Section):
