@@ -11,7 +11,6 @@ from tracehooks.store import Store
 
 LOOKBACK = timedelta(days=1)
 WRONG_CLOCK = timedelta(hours=1)
-WRONG_CLOCK = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,9 @@ def status(
     max_age: Annotated[
         str | None,
         typer.Option(
-            "--max-age", metavar="DURATION", help="Exit 3 when a job has not come to its end for so long: 26h."
+            "--max-age",
+            metavar="DURATION",
+            help="Exit 3 when a job has not come to its end for so long: 26h.",
         ),
     ] = None,
     config: ConfigOption = None,

@@ -51,7 +51,9 @@ def load_settings(path: str | Path | None = None, environ: Mapping[str, str] | N
         settings = Settings.model_validate(data)
     except ValidationError as error:
         raise ConfigurationError(explained(error, places, file)) from None
-    if lines := [f"{_place(path, places, file)}: {dotted(path)}: {what}" for path, what in _unknown(settings)]:
+    if lines := [
+        f"{_place(path, places, file)}: {dotted(path)}: {what}" for path, what in _unknown(settings)
+    ]:
         raise ConfigurationError("\n".join(lines))
     return settings
 
