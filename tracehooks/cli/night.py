@@ -86,7 +86,6 @@ def _watched(
             else:
                 night.progress = lambda tally, total: report(tally.done, total)
                 night.stage = report.stage
-                night.stage = report.stage
         try:
             runs = act()
         except KeyboardInterrupt:

@@ -33,9 +33,8 @@ class Discovery:
     ``late`` counts those discovered calls that started before the window, but were not there to be seen
     when their own window was planned. ``planned`` are the draws that a run judges, ``held`` those that an
     earlier pass of the same run planned already. ``seen`` is how many results a call had when it was looked
-    at. ``seen`` is how many results a call had when it was looked
-    at. ``listed`` are the keys of what a source that draws for
-    itself has looked at, ``brought`` the scores that it has of the drawn calls and the store has not.
+    at. ``listed`` are the keys of what a source that draws for itself has looked at, ``brought`` the scores
+    that it has of the drawn calls and the store has not.
     """
 
     discovered: int = 0
@@ -47,7 +46,6 @@ class Discovery:
     planned: list[Drawn[CallHead]] = field(default_factory=list)
     probabilities: dict[tuple[str, str], float] = field(default_factory=dict)
     decisions: list[tuple[str, str, Decision, str]] = field(default_factory=list)
-    seen: dict[tuple[str, str], int] = field(default_factory=dict)
     seen: dict[tuple[str, str], int] = field(default_factory=dict)
     listed: "array[int] | None" = None
     brought: list[Score] = field(default_factory=list)
