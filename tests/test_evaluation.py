@@ -422,3 +422,22 @@ def test_evaluating_leaves_nothing_behind(store: Store) -> None:
     before = pipeline.listeners, pipeline.starters
     _run(data=_data(3), scorers=[Length()], target=_plain)
     assert (pipeline.listeners, pipeline.starters) == before
+
+
+def test_a_target_that_leaves_fails_its_item_alone() -> None:
+    """``sys.exit(0)`` in a target would end a check with the exit code of a pass."""
+
+    def leaves(question: str) -> str:
+        if question == "leave":
+            raise SystemExit(0)
+        return question
+
+    result = asyncio.run(
+        evaluate(data=[{"input": "leave"}, {"input": "stay"}], scorers=[Length()], target=leaves)
+    )
+    assert result.items[0].error == "EndedItself: it called sys.exit(0)"
+    assert (result.scores["length"].mean, result.scores["length"].scored, result.verdict) == (
+        4.0,
+        1,
+        "inconclusive",
+    )

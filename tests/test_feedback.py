@@ -326,3 +326,15 @@ def test_a_name_is_needed(start: Start) -> None:
     start()
     with pytest.raises(ValueError, match="name"):
         attach_score("", 1.0, trace=REF)
+
+
+def test_feedback_without_a_comment_is_kept_and_a_comment_that_is_no_text_refused(
+    start: Start, stored: Store
+) -> None:
+    """A form hands on None where nobody wrote anything; what is no text could not be stored later."""
+    start()
+    ref = called()
+    with pytest.raises(ValueError, match="a comment is a text, got 5"):
+        attach_score("thumbs", 1.0, trace=ref, comment=5)  # type: ignore[arg-type]
+    attach_score("thumbs", 1.0, trace=ref, comment=None)
+    assert (only(stored).value, only(stored).comment) == (1.0, "")

@@ -26,7 +26,7 @@ def attach_score(
     value: float | str | bool,
     *,
     trace: TraceRef | str | None = None,
-    comment: str = "",
+    comment: str | None = "",
     data_type: DataType = "NUMERIC",
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
@@ -41,13 +41,13 @@ def attach_score(
         ref = tracehooks.current_trace()
         tracehooks.attach_score("thumbs", 1.0, trace=ref, comment="solved it")
 
-    Raises ValueError for a value, a name or a trace that cannot be meant; never for a transport. A trace id
-    that no call is found for within a minute is one warning, and counted.
+    Raises ValueError for a value, a name, a comment or a trace that cannot be meant; never for a transport.
+    A trace id that no call is found for within a minute is one warning, and counted.
     """
     score = Score.scored(
         name,
         checked_value(name, value, data_type),
-        comment=comment,
+        comment="" if comment is None else comment,
         data_type=data_type,
         metadata=dict(metadata or {}),
     )

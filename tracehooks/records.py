@@ -172,6 +172,8 @@ class Score:
             object.__setattr__(self, "reason_code", Reason(self.reason_code))
         if not self.name or not isinstance(self.name, str):
             raise InvalidScoreError(f"a score needs a name, got {self.name!r}")
+        if type(self.comment) is not str:
+            object.__setattr__(self, "comment", _as_comment(self.name, self.comment))
         if self.status is Status.SCORED:
             if self.reason_code is not None:
                 raise InvalidScoreError(f"{self.name}: a scored score has no reason_code")
@@ -234,6 +236,13 @@ def checked_value(name: str, value: Any, data_type: DataType = "NUMERIC") -> flo
     if not isinstance(value, str) or not value.strip():
         raise InvalidScoreError(f"{name}: a {data_type} score takes a non-empty string, got {value!r}")
     return value
+
+
+def _as_comment(name: str, comment: Any) -> str:
+    """``comment`` as it is stored; None, as a form without a comment gives it, is none."""
+    if comment is not None and not isinstance(comment, str):
+        raise InvalidScoreError(f"{name}: a comment is a text, got {comment!r}")
+    return str(comment or "")
 
 
 def score_id(project: str, trace_id: str, span_id: str, name: str) -> str:

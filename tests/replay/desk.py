@@ -1,5 +1,6 @@
 """Agents for replays to ask, in every shape, and with the faults that agents have."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
@@ -80,3 +81,15 @@ def own_timeout(question: str) -> str:
 
 def down(question: str) -> str:
     raise ConnectionError("no model today")
+
+
+def leaves(question: str) -> str:
+    raise SystemExit(0)
+
+
+async def leaves_async(question: str) -> str:
+    raise SystemExit(0)
+
+
+async def cancels_itself(question: str) -> str:
+    raise asyncio.CancelledError

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.replay import desk
+from tracehooks.contained import EndedItself
 from tracehooks.errors import ConfigurationError
 from tracehooks.noise.cases import Query
 from tracehooks.replay import AgentTimeout, load_agent
@@ -175,3 +176,20 @@ def test_an_address_where_nobody_is_has_failed() -> None:
     """It names the place, without what else is in the address."""
     with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:9 cannot be reached"):
         asyncio.run(load_agent("http://127.0.0.1:9/ask?token=secret", timeout=10).ask("?"))
+
+
+@pytest.mark.parametrize("name", ["leaves", "leaves_async", "cancels_itself"])
+def test_an_agent_that_leaves_fails_like_any_other(name: str) -> None:
+    """``sys.exit(0)`` in an agent would end a night with the exit code of a pass."""
+    with pytest.raises(EndedItself, match=r"it (called sys\.exit\(0\)|cancelled itself)"):
+        ask(name)
+
+
+def test_a_script_that_leaves_when_imported_is_no_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module without a main guard: a configuration error, never the exit code of a pass."""
+    (tmp_path / "a_script_that_leaves.py").write_text("raise SystemExit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match="a_script_that_leaves:answer cannot be loaded: SystemExit"):
+        load_agent("a_script_that_leaves:answer", timeout=1.0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tracehooks.errors import ConfigurationError
 from tracehooks.protocols import Scorer
 from tracehooks.records import AgentCall, Reason, Score, Status
 from tracehooks.scorers.function import FunctionScorer, as_scorer
@@ -180,3 +181,64 @@ def test_cancelling_reaches_the_scorer() -> None:
 
     asyncio.run(main())
     assert cancelled == [True]
+
+
+async def cancels_itself() -> float:
+    raise asyncio.CancelledError
+
+
+def leaves(call: AgentCall) -> float:
+    raise SystemExit(0)
+
+
+@pytest.mark.parametrize("scorer", [Returns(SystemExit(0)), Returns(cancels_itself), as_scorer(leaves)])
+def test_a_scorer_that_leaves_or_cancels_itself_ends_nothing_else(scorer: Scorer) -> None:
+    """``sys.exit(0)`` in a scorer would end a night with the exit code of a pass."""
+    left, other = _run(scorer, as_scorer(length))
+    assert (left.score.status, left.score.reason_code) == (Status.UNSCORED, Reason.SCORER_ERROR)
+    assert left.score.comment.startswith("EndedItself: it ")
+    assert other.score.value == 6.0
+
+
+def test_a_cancellation_from_outside_still_cancels() -> None:
+    """Only a scorer that cancels itself is told apart; who stops the batch stops it."""
+
+    async def stopped() -> None:
+        batch = Batch((Task(0, _call(), Returns(lambda: asyncio.sleep(60))),))
+        task = asyncio.create_task(execute(batch, Grant(timeout=30)))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(stopped())
+
+
+def test_an_async_function_behind_a_plain_one_is_awaited() -> None:
+    """A lambda, or a decorator that knows nothing of async, returns something to await."""
+
+    async def later(call: AgentCall) -> float:
+        return 0.25
+
+    assert _run(FunctionScorer(lambda call: later(call), name="later"))[0].score.value == 0.25
+
+
+@pytest.mark.parametrize("name", [None, "", 5])
+def test_a_scorer_without_a_name_is_refused_where_it_is_given(name: Any) -> None:
+    """Nothing that it finds could be stored."""
+    with pytest.raises(ConfigurationError, match="has no name"):
+        as_scorer(Returns(0.5, name=name))
+
+
+def test_a_comment_that_is_no_text_is_the_scorers_error() -> None:
+    """It is said as such; it does not get lost when it is stored."""
+
+    async def says(comment: Any) -> Score:
+        return Score.scored("returns", 0.5, comment=comment)
+
+    nothing, number = _run(Returns(lambda: says(None)), Returns(lambda: says(5)))
+    assert (nothing.score.value, nothing.score.comment) == (0.5, "")
+    assert (number.score.reason_code, number.score.comment) == (
+        Reason.SCORER_ERROR,
+        "returns: a comment is a text, got 5",
+    )

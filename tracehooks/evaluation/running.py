@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracehooks.calls.text import agent_words, user_words
+from tracehooks.contained import contained
 from tracehooks.errors import ConfigurationError
 from tracehooks.evaluation.linking import ItemTrace, Linking, keep, linked, linking
 from tracehooks.evaluation.result import EvaluationResult, ItemResult, summary_of
@@ -131,7 +132,7 @@ class _Machine:
         if self.target is None:
             return row["output"], None
         try:
-            return await answer_of(self.target, row["input"], self.threads), None
+            return await contained(answer_of(self.target, row["input"], self.threads)), None
         except Exception as error:
             return None, f"{type(error).__name__}: {error}"
 

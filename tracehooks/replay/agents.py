@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from tracehooks.contained import contained
 from tracehooks.errors import ConfigurationError
 from tracehooks.evaluation.targets import answer_of
 from tracehooks.noise.cases import Query
@@ -66,7 +67,7 @@ class Agent:
         """What the agent answers, a stream put together. Raises what it raises, or AgentTimeout."""
         try:
             async with asyncio.timeout(self.timeout) as clock:
-                return await self.call(self.given(query))
+                return await contained(self.call(self.given(query)))
         except TimeoutError:
             if clock.expired():
                 raise AgentTimeout(f"no answer within {self.timeout:g} s") from None
@@ -125,7 +126,7 @@ def _imported(target: str, key: str) -> Any:
         found: Any = import_module(module)
         for part in path.split("."):
             found = getattr(found, part)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may call sys.exit when it is imported
         raise ConfigurationError(
             f"{key}: the agent {target} cannot be loaded: {type(error).__name__}: {error}; run where its "
             "module can be imported"

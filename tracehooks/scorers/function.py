@@ -44,12 +44,16 @@ class FunctionScorer:
             result = await self.function(call)
         else:
             result = await self.threads.run(self.function, call)
+            if inspect.isawaitable(result):  # an async function behind a lambda or a plain decorator
+                result = await result
         return result if isinstance(result, Score) else Score.scored(self.name, result)
 
 
 def as_scorer(scorer: Any) -> Any:
     """``scorer`` itself, or the function wrapped. Raises ConfigurationError for anything else."""
     if isinstance(scorer, Scorer) or (hasattr(scorer, "score") and hasattr(scorer, "name")):
+        if not isinstance(scorer.name, str) or not scorer.name:
+            raise ConfigurationError(f"{scorer!r} has no name: its scores go by it, got {scorer.name!r}")
         return scorer
     if callable(scorer):
         return FunctionScorer(scorer)

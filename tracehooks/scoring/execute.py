@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tracehooks.contained import contained
 from tracehooks.errors import InvalidScoreError
 from tracehooks.records import AgentCall, Reason, Score, Status, checked_value
 
@@ -88,7 +89,7 @@ async def run_scorer(scorer: Any, call: AgentCall, seconds: float | None = None)
     """What ``scorer`` finds about ``call`` within ``seconds``, checked. Raises only CancelledError."""
     try:
         async with asyncio.timeout(seconds):
-            score = await scorer.score(call)
+            score = await contained(scorer.score(call))
         return checked(scorer, score)
     except TimeoutError:
         return unscored(
