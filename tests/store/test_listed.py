@@ -19,7 +19,7 @@ def test_what_was_listed_is_told_from_what_was_not(store: Store) -> None:
 
 
 def test_only_other_runs_of_the_job_that_reach_into_the_time_count(store: Store) -> None:
-    """A run looks at its own calls again, and another job's runs decided about nothing here."""
+    """A run looks at its own calls again, and at those of one that never ended; other jobs do not count."""
     runs = {
         name: store.runs.open(job, NOON - 2 * HOUR, end, plan={})
         for name, job, end in (
@@ -31,6 +31,9 @@ def test_only_other_runs_of_the_job_that_reach_into_the_time_count(store: Store)
     }
     for key, run in enumerate(runs.values()):
         store.listed.replace(run.id, [key])
+        store.runs.update(run.id, state="finished")
+    killed = store.runs.open("toxicity", NOON - HOUR / 2, NOON, plan={})
+    store.listed.replace(killed.id, [9])
     assert list(store.listed.before("toxicity", NOON - HOUR, but=runs["own"].id)) == [1]
     assert list(store.listed.before("toxicity", NOON - 3 * HOUR)) == [0, 1, 2]
 

@@ -17,7 +17,7 @@ from tracehooks.reports.explanation import explain_trace
 from tracehooks.reports.explanation_json import explanation_dict
 from tracehooks.reports.explanation_terminal import explanation_renderable
 from tracehooks.scoring.drawing import DrawingSource
-from tracehooks.scoring.source import load_source
+from tracehooks.scoring.source import LOCAL, load_source
 from tracehooks.settings import FilterSettings, Settings
 from tracehooks.store import Store
 
@@ -69,11 +69,11 @@ def _unknown(beginning: str, *, as_json: bool) -> int:
 
 def _elsewhere(settings: Settings, store: Store, trace_id: str) -> Sequence[SpanRecord]:
     """The trace's spans as the settings' source has them, where the store has none."""
-    source = load_source(settings, store, FilterSettings())
-    if not isinstance(source, DrawingSource) or store.spans.of_trace(trace_id):
+    if settings.source == LOCAL or store.spans.of_trace(trace_id):
         return ()
     try:
-        return source.spans_of(trace_id)
+        source = load_source(settings, store, FilterSettings())
+        return source.spans_of(trace_id) if isinstance(source, DrawingSource) else ()
     except TracehooksError as error:
         output.say(f"tracehooks: the trace cannot be looked up at its source: {error}", style="yellow")
         return ()

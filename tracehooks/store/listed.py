@@ -19,6 +19,7 @@ from tracehooks.store.encoding import to_micros
 from tracehooks.store.runs import RUNS
 
 LISTED = table("listed", column("run_id", Text), column("part", BigInteger), column("keys", Text))
+ENDED = ("finished", "skipped")
 PART = 60_000  # keys a row: about 640 kB of text
 
 
@@ -49,10 +50,12 @@ class Listed:
     def before(self, job: str, since: datetime, *, but: str | None = None) -> "array[int]":
         """The keys that the runs of ``job`` listed whose windows end after ``since``, in order.
 
-        ``but`` is a run that does not count: one looks at its own calls again.
+        ``but`` is a run that does not count: one looks at its own calls again. Nor does a run that did not
+        come to its end: what it listed may have been judged by nobody.
         """
         query = select(LISTED.c["keys"]).join_from(LISTED, RUNS, LISTED.c.run_id == RUNS.c.id)
         query = query.where(RUNS.c.job == job, RUNS.c.window_end > to_micros(since), RUNS.c.id != (but or ""))
+        query = query.where(RUNS.c.state.in_(ENDED))
         return self._sorted(query)
 
     def _sorted(self, query: Select[Any]) -> "array[int]":

@@ -261,6 +261,7 @@ def _night(
     run = store.runs.open("toxicity", *window, plan={})
     found = planner.discover(window, window.end + timedelta(minutes=10), run)
     planner.write(run, found)
+    store.runs.update(run.id, state="finished")
     counts = found.counts()
     assert counts["discovered"] == sum(counts[key] for key in counts if key != "discovered")
     return found.discovered, found.late, {draw.item.trace_id for draw in found.planned}
