@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import orjson
@@ -27,6 +27,7 @@ PREVIEW_CHARS = 100_000
 # few spans at once, and a pause: whoever needs the interpreter, the agent above all, waits for it meanwhile
 AT_ONCE = 16
 BREATH = 0.001  # seconds
+AGAIN = 60.0  # seconds before the same trouble with the store is told again
 
 
 class StoreSpanExporter(SpanExporter):
@@ -43,6 +44,7 @@ class StoreSpanExporter(SpanExporter):
         self._text = TextPath.parse(text) if text else None
         self._store: Store | None = None
         self._shut = False
+        self._told, self._told_at = "", 0.0
         self.stored = 0
         self.ignored = 0
         self.lost = 0
@@ -95,10 +97,17 @@ class StoreSpanExporter(SpanExporter):
             self._opened().spans.add(with_named_text(records, self._text))
         except Exception as error:
             if len(records) == 1 or not _is_about_the_data(error):
-                _warn(len(records), error)
+                self._tell(len(records), error)
                 return 0
             return sum(self._save([record]) for record in records)
         return len(records)
+
+    def _tell(self, count: int, error: Exception) -> None:
+        """Warn, but once a minute of the same: a full disk must not fill the application's log."""
+        if str(error) == self._told and monotonic() - self._told_at < AGAIN:
+            return
+        self._told, self._told_at = str(error), monotonic()
+        _warn(count, error)
 
     def _opened(self) -> Store:
         if self._shut:

@@ -173,6 +173,22 @@ def test_an_unusable_store_is_a_failure_and_no_exception(
         assert counts(exporter) == (1, 0, 0)
 
 
+def test_a_store_that_stays_unusable_is_told_of_once(
+    tmp_path: Path, finished: Spans, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A full disk or a locked file must not fill the application's log; another trouble is told."""
+    path = tmp_path / "store.db"
+    path.write_text("not a database, " * 100)
+    with exporting(f"sqlite:///{path}") as exporter, caplog.at_level(logging.WARNING, "tracehooks"):
+        for span in finished(*[AGENT] * 5):
+            assert exporter.export([span]) is SpanExportResult.FAILURE
+        exporter.shutdown()
+        exporter.export(finished(AGENT))
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "is not a SQLite database" in first
+    assert "was shut down" in second
+
+
 def test_nothing_is_stored_after_the_shutdown(
     url: str, finished: Spans, caplog: pytest.LogCaptureFixture
 ) -> None:
