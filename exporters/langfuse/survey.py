@@ -249,13 +249,18 @@ class Survey:
         self, reservoir: Reservoir, rows: Sequence[Row], traces: Sequence[str], are_tops: bool
     ) -> None:
         salt, cut = self.request.salt, reservoir.cut
-        keys = [sha256((salt + trace).encode()).digest() for trace in traces]
         reservoir.eligible += len(rows)
         if are_tops:
             reservoir.eligible -= sum(map(_is_quiet, rows))
-        small = [place for place, key in enumerate(keys) if key < cut]
+        # most keys are looked at once, and not worth a list
+        small = [
+            place for place, trace in enumerate(traces) if sha256((salt + trace).encode()).digest() < cut
+        ]
         if small:
-            reservoir.add(_candidate(rows[place], keys[place], is_top=are_tops) for place in small)
+            reservoir.add(
+                _candidate(rows[place], sha256((salt + traces[place]).encode()).digest(), is_top=are_tops)
+                for place in small
+            )
 
     def _reservoir(self, name: str) -> Reservoir:
         if name not in self._reservoirs:
