@@ -42,7 +42,7 @@ floors: setup  ## imports run downhill
 docs: setup  ## the documentation as a site in build/site; a warning fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-wheel: setup  ## the tests once more, against the built wheel, in a folder with a user's own jobs/, exporters/ and config/
+wheel: setup  ## what packaging can break, against the built wheel, in a folder with a user's own jobs/, exporters/ and config/
 	bash .ci/wheel $(BIN)/python
 
 check: test lint types floors docs wheel  ## all that a change must pass
