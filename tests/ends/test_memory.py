@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ends.listening import answering_port, closed_port
+from tests.ends.listening import answering_port, closed_port, silent_port
 from tests.ends.processes import run
 from tests.hooks.distribution import write_distribution
 
@@ -40,6 +40,17 @@ def test_what_no_sink_took_is_counted_and_told_once(tmp_path: Path, sinks: dict[
     told = [line for line in ended.warnings if "end with the process" in line]
     assert len(told) == 1
     assert "3 scores" in told[0]
+
+
+def test_what_a_sink_that_hangs_holds_is_counted_too(tmp_path: Path, sinks: dict[str, str]) -> None:
+    """All of it, also what was scored after the sink began to hang."""
+    with silent_port() as port:
+        body = "tracehooks.init()\nagent('q')\ntracehooks.flush(1)\nagent('q')\nagent('q')\n"
+        ended = run(tmp_path, body, more={**sinks, "SINK_PORT": str(port)})
+    assert ended.code == 0
+    told = [line for line in ended.warnings if "end with the process" in line]
+    assert len(told) == 1
+    assert "9 scores" in told[0]
 
 
 def test_without_any_sink_all_scores_end_with_the_process(tmp_path: Path) -> None:

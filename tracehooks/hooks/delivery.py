@@ -63,6 +63,11 @@ class SinkDelivery:
         refused, self._sink.refused = refused + self._sink.refused, 0
         return done and self.left == 0 and refused == 0
 
+    def look(self) -> None:
+        """Count anew what is left, also while the sink is at work."""
+        with self._using() as store:
+            self.left = store.outbox.waiting(self._name, this_owner())
+
     def close(self, timeout: float) -> bool:
         """The same, and stop."""
         done = self.flush(timeout)
@@ -75,6 +80,7 @@ class SinkDelivery:
     def _deliver(self, _: list[None]) -> None:
         owner = this_owner()
         self.left = max(1, self.left)  # until it is known better
+        self.look()  # a sink that hangs keeps us from counting afterwards
         with self._using() as store:
             Deliverer(store, {self._name: self._sink}, owner=owner).deliver(PASS_SECONDS)
             self.left = store.outbox.waiting(self._name, owner)

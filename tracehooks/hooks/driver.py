@@ -125,6 +125,7 @@ class HookDriver:
 
     def _tell_what_ends(self) -> None:
         """What of a store in memory no sink has taken is lost; told once."""
+        self._results.look()
         counts = self.stats()
         left = sum(counts["undelivered"].values())
         if not counts["undelivered"]:

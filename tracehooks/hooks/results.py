@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
@@ -95,6 +95,12 @@ class Results:
     def undelivered(self) -> dict[str, int]:
         """What waits for each sink, as far as it was last looked at."""
         return {name: delivery.left for name, delivery in (self._deliveries or {}).items()}
+
+    def look(self) -> None:
+        """Count anew what waits for each sink."""
+        for delivery in (self._deliveries or {}).values():
+            with suppress(Exception):  # then it is as it was last looked at
+                delivery.look()
 
     @property
     def is_in_memory(self) -> bool:
