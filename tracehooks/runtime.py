@@ -128,9 +128,9 @@ def shutdown(timeout: float = 5.0) -> bool:
 def stats() -> dict[str, Any]:
     """Counts of this process since ``init()``, which add up.
 
-    Of spans: ``exported + dropped + pending == ended``. Of scoring hooks, each call counted once a hook:
-    ``triggered == sampled_out + dropped + scored + unscored + skipped + pending``. ``dropped`` and
-    ``pending`` are the sums of both; ``dropped_spans`` and ``dropped_scores`` (by reason) are the parts.
+    Of spans: ``exported + dropped_spans + pending_spans == ended``. Of scoring hooks, each call counted once
+    a hook: ``triggered == sampled_out + dropped_scores + scored + unscored + skipped + pending_scores``,
+    those that are by reason summed. ``dropped`` and ``pending`` are the sums of both.
     ``troubles`` are our own failures by place. ``by_scorer`` has the counts of hooks for each scorer,
     ``feedback`` those of attached scores, ``undelivered`` what waits for each sink, ``forwarded`` those of
     the spans for each backend beside the store. ``store`` is the kind of
@@ -150,7 +150,8 @@ def stats() -> dict[str, Any]:
     scores_dropped = counts.setdefault("dropped_scores", {})
     counts["dropped_spans"] = counts["dropped"]
     counts["dropped"] += sum(scores_dropped.values())
-    counts["pending"] += counts.pop("pending_scores", 0)
+    counts["pending_spans"] = counts["pending"]
+    counts["pending"] += counts.setdefault("pending_scores", 0)
     return counts
 
 

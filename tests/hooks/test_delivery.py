@@ -167,6 +167,22 @@ def test_shutdown_commits_what_is_ready_and_counts_what_is_not(start: Start, sto
     assert driver.stats() == counts
 
 
+def test_the_counts_add_up_while_spans_and_scores_are_held_up(start: Start, stored: Store, url: str) -> None:
+    """A locked store holds up both: each sum has parts of its own."""
+    start()
+    with sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        calls_with(Seen(), count=20)
+        assert not tracehooks.flush(0.5)
+        counts = tracehooks.stats()
+        connection.execute("ROLLBACK")
+    assert counts["pending_scores"] + total(counts) == counts["triggered"] == 20
+    assert counts["exported"] + counts["dropped_spans"] + counts["pending_spans"] == counts["ended"] == 20
+    assert counts["pending"] == counts["pending_spans"] + counts["pending_scores"] > 20
+    assert tracehooks.flush(20)
+    assert len(scores_of(stored)) == 20
+
+
 def test_after_shutdown_init_begins_anew(start: Start, stored: Store) -> None:
     """Same store, same functions."""
     seen = Seen()
