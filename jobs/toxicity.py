@@ -15,6 +15,7 @@ from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
 from tracehooks.scoring import Coordinator, Deliverer, Discovery, Grant, Planner, Tally, Window, load_sinks
 from tracehooks.scoring.caching import caching
+from tracehooks.scoring.canaries import CanaryCheck, canaries_for
 from tracehooks.scoring.coordinator import WAIT_SECONDS, is_dead, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.estimating import Estimate, estimate
@@ -49,6 +50,7 @@ class Preview:
     judge_model: str | None
     counts: dict[str, int]
     estimate: Estimate | None = None
+    canaries: int = 0
 
     @property
     def judge_calls(self) -> int:
@@ -89,6 +91,7 @@ class ToxicityNight:
             self.store, JOB, self._job, self.clock(), start, end, is_local=self._is_local
         )
         found = self._planner(resolved).discover(resolved.window, self.clock())
+        frozen = canaries_for(self.settings, self.scorer, len(found.planned))
         return Preview(
             resolved.window,
             resolved.note,
@@ -96,7 +99,8 @@ class ToxicityNight:
             self.scorer.version,
             _judge_model(self.scorer),
             found.counts(),
-            estimate(self.settings, self.store, self.scorer, len(found.planned)),
+            estimate(self.settings, self.store, self.scorer, len(found.planned) + len(frozen)),
+            len(frozen),
         )
 
     def run(self, start: datetime | None = None, end: datetime | None = None) -> RunRecord:
@@ -256,8 +260,20 @@ class ToxicityNight:
             spending(self.settings, self.store, run, self.scorer, self.clock),
             caching(self.settings, self.store, run, self.scorer, enabled=self.cache, reading=not rescore),
         ):
+            if run.owner == self.owner:
+                self._canaries.judge(run, int(run.counts.get("planned", 0)))
             self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
             return asyncio.run(coordinator.work(run.id))
+
+    @property
+    def _canaries(self) -> CanaryCheck:
+        return CanaryCheck(
+            settings=self.settings,
+            store=self.store,
+            scorer=self.scorer,
+            clock=self.clock,
+            deadline=self._deadline,
+        )
 
     def _finish(self, run: RunRecord, found: Discovery | None, tally: Tally) -> RunRecord:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""
@@ -265,6 +281,9 @@ class ToxicityNight:
             return self._break_off(run, "interrupted")
         assessment = assess(self.store, run, found.probabilities if found else {})
         ruling = self._rule(assessment)
+        canary = self._canaries.report(run)
+        if canary and canary["reason"]:
+            ruling = Ruling(Verdict.INCONCLUSIVE, (canary["reason"], *ruling.reasons))
         reasons = ruling.reasons
         left = self.store.items.remaining(run.id)
         if tally.stopped:
@@ -284,6 +303,7 @@ class ToxicityNight:
                 "left": left,
                 "agents": {name: self._about_agent(one) for name, one in assessment.agents.items()},
                 "pass": _pass_report(tally),
+                "canaries": canary,
                 "spent": spent_dict(self.settings, self.store, run),
             },
             ended=self.clock(),

@@ -22,6 +22,8 @@ def preview_renderable(
     if preview.note:
         found.append(Fact("note", plain(preview.note)))
     found += [Fact("scorer", _scorer(preview)), discovered_fact(Counts.named(preview.counts))]
+    if preview.canaries:
+        found.append(Fact("canaries", f"{count(preview.canaries, 'frozen text')} judged too"))
     found += estimate_facts(preview.estimate, budget)
     if preview.counts["planned"]:
         step = Step(f"tracehooks run {job}{hint}", "nothing was written; to do it:")
@@ -41,6 +43,7 @@ def preview_dict(job: str, preview: Preview) -> dict[str, Any]:
         "judge_model": preview.judge_model,
         "judge_calls": preview.judge_calls,
         "counts": dict(preview.counts),
+        "canaries": preview.canaries,
         "estimate": estimate_dict(preview.estimate),
     }
 

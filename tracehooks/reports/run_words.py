@@ -17,6 +17,7 @@ from tracehooks.reports.wording import (
     plain,
     what_to_do,
 )
+from tracehooks.scoring.canaries import canary_words
 from tracehooks.store import RunRecord
 
 
@@ -65,6 +66,8 @@ def facts(report: RunReport) -> list[Fact]:
         found.append(Fact("late", f"{late} started before the window and was not there to be seen in time"))
     if "rate" in figures:
         found.append(Fact("tokens", _tokens(run, figures)))
+    if figures.get("canaries"):
+        found.append(Fact("canaries", canary_words(figures["canaries"])))
     found += spent_facts(figures)
     if report.dropped:
         found.append(Fact("lost", f"{count(report.dropped, 'span')} never reached the store"))

@@ -1,7 +1,7 @@
 """The settings themselves: every key, its default and its bounds."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
@@ -135,6 +135,18 @@ class BudgetSettings(_Section):
 
     run: AllowanceSettings = AllowanceSettings()
     day: AllowanceSettings = AllowanceSettings()
+
+
+class CanarySettings(_Section):
+    """The frozen texts that a night's judge is given too.
+
+    They are judged where they are at most ``share`` of what a night judges. Nights before ``since`` are not
+    compared with: it says that the judge is meant to be another from that day (UTC) on.
+    """
+
+    enabled: bool = True
+    share: Fraction = 0.1
+    since: date | None = None
 
 
 class HookSettings(_Section):
@@ -332,6 +344,7 @@ class Settings(_Section):
     capture: CaptureSettings = CaptureSettings()
     judge: JudgeSettings = JudgeSettings()
     budget: BudgetSettings = BudgetSettings()
+    canaries: CanarySettings = CanarySettings()
     scorers: dict[str, dict[str, Any]] = Field(default_factory=dict)
     scores: dict[str, ScoreSettings] = Field(default_factory=dict)
     hooks: tuple[HookSettings, ...] = ()

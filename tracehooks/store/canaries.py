@@ -46,7 +46,7 @@ class Canaries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, night: CanaryNight) -> None:
+    def put(self, night: CanaryNight, *, shifted: bool) -> None:
         """Keep what a run found; a run that is begun anew replaces its own."""
         row = {
             "run_id": night.run_id,
@@ -54,12 +54,18 @@ class Canaries:
             "judged_at": to_micros(night.judged_at),
             "judge": safe_text(night.judge),
             "version": safe_text(night.version),
-            "shifted": int(night.shifted),
+            "shifted": int(shifted),
             "found": to_json(dict(night.values)),
         }
         self._database.write(
             Area.WORK, lambda connection: upsert(connection, CANARIES, ("run_id", "score_name"), [row])
         )
+
+    def of_run(self, run_id: str, score_name: str) -> CanaryNight | None:
+        """What a run's judge said; None where it was not asked."""
+        query = select(CANARIES).where(CANARIES.c.run_id == run_id, CANARIES.c.score_name == score_name)
+        row = self._database.read(lambda connection: connection.execute(query).first())
+        return None if row is None else _night(row)
 
     def before(
         self, score_name: str, judge: str, moment: datetime, *, but: str = "", limit: int = 30
