@@ -66,7 +66,7 @@ def _unknown(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
     if settings.source not in (known := ["local", *_offered("tracehooks.sources")]):
         yield ("source",), f"no source is named {settings.source!r}; known are {', '.join(known)}"
     kind = re.match(r"[a-z0-9]+", settings.store.lower())
-    if settings.store != "memory" and (kind is None or kind[0] not in STORES):
+    if settings.store not in ("", "memory") and (kind is None or kind[0] not in STORES):
         yield ("store",), f"{kind[0] if kind else 'this'} is not supported; give {STORE_FORMS}"
 
 
