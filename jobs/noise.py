@@ -16,7 +16,7 @@ from tracehooks.errors import ConfigurationError
 from tracehooks.jobs.noise_judging import NoiseJudging
 from tracehooks.jobs.noise_outcome import NoiseOutcome, pass_report
 from tracehooks.jobs.noise_preview import NoisePreview
-from tracehooks.jobs.noise_report import first_errors, ruling_dict
+from tracehooks.jobs.noise_report import baselines, first_errors, ruling_dict
 from tracehooks.jobs.noise_setup import Chosen, Selection, chosen_agent, chosen_datasets, prompt_hash
 from tracehooks.noise.rows import ScoreKind
 from tracehooks.reference import Reference, differences, reference_for
@@ -301,6 +301,7 @@ class NoiseNight:
         return {
             **told,
             "first_error": first_errors(outcome.answers),
+            "baselines": baselines(outcome.answers, self._asks),
             "reference": outcome.reference_dict,
             "degraded": outcome.ruling.rows.partial,
             "pass": pass_report(outcome.tally),
@@ -308,9 +309,8 @@ class NoiseNight:
         }
 
     def _rule(self, found: Sequence[ReplayAnswer], reference: Reference | None) -> "NoiseRuling":
-        from tracehooks.noise import (
-            rule_on_noise,
-        )  # numpy and scipy, loaded when there is something to rule on
+        # needs numpy and scipy: loaded when there is something to rule on
+        from tracehooks.noise import rule_on_noise
 
         gate = self._job.gate
         return rule_on_noise(
