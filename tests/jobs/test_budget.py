@@ -16,6 +16,7 @@ from tests.stored import NOON, fill, mixed
 from tracehooks.errors import ConfigurationError
 from tracehooks.jobs.toxicity import ToxicityNight
 from tracehooks.records import Verdict
+from tracehooks.reports.status import status_dict, status_report
 from tracehooks.scoring.spending import day_scope, run_scope
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store, open_store
@@ -231,3 +232,17 @@ def test_a_spent_quota_ends_the_run_at_once(store: Store) -> None:
     assert run.counts["unscored"]["not_attempted"] == left
     assert (run.counts["scored"], run.state, run.verdict) == (20, "failed", Verdict.INCONCLUSIVE)
     assert any("quota" in reason for reason in run.reasons)
+
+
+def test_status_tells_what_was_spent_today(store: Store) -> None:
+    """Over all runs of the day, in UTC."""
+    fill(store, mixed(5, 0))
+    judge = Priced()
+    with FakeOpenAI(judge) as server:
+        _run(store, server, {})
+    told = status_dict(status_report(store, stored=True, now=LATER))["spent_today"]
+    assert told == {"calls": 5, "tokens": judge.tokens, "dollars": pytest.approx(judge.nanos / 1e9)}
+    assert (
+        status_dict(status_report(store, stored=True, now=LATER + timedelta(days=1)))["spent_today"]["calls"]
+        == 0
+    )

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tracehooks.gate import EXIT_CODES, combined
+from tracehooks.judges.prices import DOLLAR
 from tracehooks.records import Verdict
 from tracehooks.reports.listing import runs_table
 from tracehooks.reports.run_words import Fact, Step
@@ -16,8 +17,10 @@ from tracehooks.reports.schedule import Schedules, schedule_facts, schedules, sc
 from tracehooks.reports.standing import DONE, at_work, can_be_resumed, mark, settled, state
 from tracehooks.reports.terminal import heading, labelled, steps
 from tracehooks.reports.wording import count, moment, plain, size
+from tracehooks.scoring.spending import day_scope
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
+from tracehooks.store.accounts import Spent
 
 RUNS_SHOWN = 10
 
@@ -27,7 +30,7 @@ class StatusReport:
     """The state of one store. ``runs`` are the newest first, ``span`` the first and last call's start.
 
     ``schedules`` is None where no scheduler looks after the store. ``stale`` are the jobs whose last run that
-    came to its end ended too long ago.
+    came to its end ended too long ago. ``spent`` is what the jobs' judges used today, in UTC.
     """
 
     place: str
@@ -41,6 +44,7 @@ class StatusReport:
     schedules: Schedules | None = None
     notices: Mapping[str, int] = field(default_factory=dict)
     stale: tuple[str, ...] = ()
+    spent: Spent = field(default_factory=Spent)
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -99,6 +103,7 @@ def status_report(
         schedules=schedules(store, settings, now) if settings is not None else None,
         notices=store.notices.counts(),
         stale=tuple(_stale(runs, max_age, now)) if max_age is not None else (),
+        spent=store.accounts.spent(day_scope(now)),
         now=now,
     )
 
@@ -134,6 +139,11 @@ def status_dict(status: StatusReport) -> dict[str, Any]:
         "degraded": status.degraded,
         "running": [run.id for run in status.runs if at_work(run)],
         "notices": dict(status.notices),
+        "spent_today": {
+            "calls": status.spent.calls,
+            "tokens": status.spent.tokens,
+            "dollars": status.spent.nanos / DOLLAR,
+        },
         "outbox": {sink: dict(states) for sink, states in status.outbox.items()},
         "runs": [_run_dict(run) for run in status.runs],
         "next": [step.with_hint(status.hint).text for step in next_steps(status)],
@@ -191,6 +201,9 @@ def _facts(status: StatusReport) -> list[Fact]:
     found.extend(Fact("problem", f"{job} has not ended a run lately") for job in status.stale)
     for job in status.degraded:
         found.append(Fact("degraded", f"{job}: the last run could not score all of its calls"))
+    if status.spent.calls:
+        used = f"{status.spent.tokens:,} tokens in {count(status.spent.calls, 'request')}"
+        found.append(Fact("spent", f"${status.spent.nanos / DOLLAR:,.4f} today (UTC), {used} to the judge"))
     if waiting := {state: n for state, n in status.notices.items() if state != "sent"}:
         found.append(Fact("notices", ", ".join(f"{n:,} {state}" for state, n in waiting.items())))
     for sink, states in status.outbox.items():
