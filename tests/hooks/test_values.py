@@ -49,7 +49,7 @@ def test_what_cannot_be_copied_or_shown_is_scored_or_skipped(start: Start, store
         threading.Lock(),
         io.StringIO("file"),
         cycle(),
-        (n for n in ()),
+        (n for n in list[int]()),
         Hostile(),
         bytes(50_000_000),
         {(1, 2): "tuple key"},
@@ -83,9 +83,9 @@ def test_a_stream_that_a_framework_steps_elsewhere_is_scored_once(start: Start, 
                 tracehooks.attach_score("thumbs", 1.0)
 
     async def main() -> list[str]:
-        stream, words = agent("q"), []
+        stream, words = agent("q"), list[str]()
         while True:
-            step = asyncio.create_task(anext(stream, ""), context=contextvars.Context())  # type: ignore[arg-type]
+            step = asyncio.create_task(anext(stream, ""), context=contextvars.Context())
             if not (word := await step):
                 return words
             words.append(word)
@@ -104,21 +104,21 @@ def test_every_way_to_decorate_is_scored_once_and_names_its_parameters(start: St
     hook: Any = traced(hooks=[ScoringHook(seen)])
 
     class Bot:
-        @hook
+        @hook  # type: ignore[untyped-decorator]
         def method(self, question: str) -> str:
             return question
 
-        @hook
+        @hook  # type: ignore[untyped-decorator]
         @classmethod
         def of_class(cls, question: str) -> str:
             return question
 
         @classmethod
-        @hook
+        @hook  # type: ignore[untyped-decorator]
         def of_class_above(cls, question: str) -> str:
             return question
 
-        @hook
+        @hook  # type: ignore[untyped-decorator]
         @staticmethod
         def static(question: str) -> str:
             return question

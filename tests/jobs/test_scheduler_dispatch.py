@@ -151,7 +151,8 @@ def test_while_one_works_the_others_stand_by_and_take_over_when_it_is_gone(
     clock.now = at("2026-12-02T02:00")
 
     def dies(order: Any) -> Any:
-        run = store.runs.open("toxicity", *order.window.window, plan={})
+        window = order.window.window
+        run = store.runs.open("toxicity", window.start, window.end, {})
         store.runs.take(run.id, order.owner, timedelta(seconds=60))
         raise KeyboardInterrupt
 

@@ -8,7 +8,7 @@ from tracehooks.errors import ConfigurationError
 from tracehooks.store import Store
 from tracehooks.store.references import ReferenceRecord
 
-KEY = {"project": "shop", "agent": "support", "score_name": "noise_facts"}
+KEY: dict[str, Any] = {"project": "shop", "agent": "support", "score_name": "noise_facts"}
 
 
 def add(store: Store, reference_id: str, days: int = 0, **more: Any) -> ReferenceRecord:

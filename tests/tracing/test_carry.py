@@ -164,10 +164,7 @@ def test_many_at_once(memory: MemoryExporter) -> None:
 
     carried = tracehooks.carry_context(body)
     found: dict[int, set[str]] = {}
-    threads = [
-        threading.Thread(target=lambda n=n: found.update({n: {*carried(n)}}))  # type: ignore[misc]
-        for n in range(8)
-    ]
+    threads = [threading.Thread(target=lambda n=n: found.update({n: {*carried(n)}})) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
