@@ -1,9 +1,19 @@
 """Records: a Score has a value exactly when it is scored, of the type that it says."""
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 from tracehooks.errors import InvalidScoreError
 from tracehooks.records import NOWHERE, AgentCall, Score, TraceRef, checked_value, is_blank, score_id
+
+
+@pytest.mark.parametrize("value", [0.5, Fraction(1, 2), np.float32(0.5), np.float64(0.5)])
+def test_any_real_number_is_a_numeric_score(value: object) -> None:
+    """Classifiers return the numbers of their libraries; what is stored is a plain float."""
+    found = checked_value("sure", value)
+    assert (found, type(found)) == (0.5, float)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, True, "0.4", 10**400, []])

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from tracehooks.errors import InvalidScoreError
@@ -217,7 +218,7 @@ def checked_value(name: str, value: Any, data_type: DataType = "NUMERIC") -> flo
     Raises InvalidScoreError: True is not a number, NaN and infinities are not scores, "0.4" is not 0.4.
     """
     if data_type == "NUMERIC":
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, Real):
             raise InvalidScoreError(f"{name}: a NUMERIC score takes a number, got {value!r}")
         try:
             number = float(value)
