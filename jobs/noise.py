@@ -31,7 +31,7 @@ from tracehooks.scoring.coordinator import is_dead, this_owner
 from tracehooks.scoring.estimating import estimate
 from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
-from tracehooks.scoring.spending import check_budget, spent_dict
+from tracehooks.scoring.spending import budget_reasons, check_budget, spent_dict
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 from tracehooks.store.replays import Replay, ReplayKey
@@ -285,7 +285,7 @@ class NoiseNight:
             held_by=self.owner,
             state=outcome.state,
             verdict=outcome.verdict,
-            reasons=outcome.reasons,
+            reasons=(*outcome.reasons, *budget_reasons(outcome.counts["unscored"])),
             counts=outcome.counts,
             report=self._report(run, outcome),
             ended=self.clock(),

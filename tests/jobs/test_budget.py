@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+import tracehooks
 from tests.fake_openai import FakeOpenAI, Reply, chat, raw, status
+from tests.jobs import quiz
 from tests.stored import NOON, fill, mixed
 from tracehooks.errors import ConfigurationError
+from tracehooks.jobs.noise import NoiseNight
 from tracehooks.jobs.toxicity import ToxicityNight
 from tracehooks.records import Verdict
 from tracehooks.reports.status import status_dict, status_report
@@ -246,3 +249,19 @@ def test_status_tells_what_was_spent_today(store: Store) -> None:
         status_dict(status_report(store, stored=True, now=LATER + timedelta(days=1)))["spent_today"]["calls"]
         == 0
     )
+
+
+def test_a_noise_run_keeps_to_its_budget_too(store: Store, tmp_path: Path) -> None:
+    """The answers that it could not have judged are over_budget, and it decides nothing."""
+    quiz.dataset(tmp_path, 3)
+    with FakeOpenAI(lambda body: chat({})) as server:
+        values = _values(server.url, store.url, {"run": {"calls": 5}})
+        settings = quiz.settings(tmp_path).model_copy(
+            update={name: getattr(Settings.model_validate(values), name) for name in ("judge", "budget")}
+        )
+        run = NoiseNight(settings=settings, store=store, clock=lambda: LATER).run()
+        assert server.count == 5
+    tracehooks.shutdown(2)
+    assert run.counts["unscored"]["over_budget"] >= 7
+    assert run.verdict is Verdict.INCONCLUSIVE
+    assert any(reason.startswith("budget: ") for reason in run.reasons)

@@ -9,7 +9,7 @@ Values = Mapping[str, float | None]
 
 NIGHTS = 7  # of history, before anything is said
 LEAST_SHARE = 0.8  # of the canaries that must have a value in a night
-LEAST_SHIFT = 0.06  # of the distance: two texts of thirty, which were never in doubt, judged the other way
+LEAST_SHIFT = 0.068  # of the distance: two texts of thirty, which were never in doubt, judged the other way
 STEADY = 0.1  # how far a value that never moved is taken to move
 MOST_LOST = 0.15  # of the agreement with our labels
 # one-sided 0.1 % points of Student's t by degrees of freedom: a false alarm in a thousand nights
