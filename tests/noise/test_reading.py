@@ -172,6 +172,10 @@ def test_filters_choose_cases_and_variants(tmp_path: Path) -> None:
             "- id: a\n  query: x\n  min_score: yes\n",
             "set.yaml:3: [0].min_score: must be a finite number, got 'yes'",
         ),
+        (
+            "- id: a\n  query: x\n  min_score: 2\n",
+            "set.yaml:3: [0].min_score: must be from 0 to 1, got 2",
+        ),
         ("- id: a\n  query: x\n  archived: 1\n", "set.yaml:3: [0].archived: must be true or false, got 1"),
         ("- id: a\n  query: x\n  tags: [1]\n", "set.yaml:3: [0].tags: must be a list of texts, got [1]"),
         ("- a\n", "set.yaml:1: [0]: must be a mapping of keys to values, got 'a'"),

@@ -76,6 +76,14 @@ class Fields:
             return None
         return float(value)
 
+    def share(self, name: str) -> float | None:
+        """A number from 0 to 1, as scores are; None when it is missing or wrong."""
+        value = self.number(name)
+        if value is None or 0 <= value <= 1:
+            return value
+        self.wrong(name, f"must be from 0 to 1, got {shown(self.values[name])}")
+        return None
+
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts; one text is a list of one."""
         value = self.values.get(name)

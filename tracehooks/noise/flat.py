@@ -111,7 +111,7 @@ class Flat:
             noise_type=noise_type,
             content=fields.chat("noisy_query"),
             carrier=fields.carrier(),
-            min_score=fields.number("min_score"),
+            min_score=fields.share("min_score"),
         )
 
 

@@ -153,7 +153,7 @@ def _case(fields: Fields) -> NoiseCase:
         query=fields.chat("query"),
         baseline=fields.text("baseline", required=False),
         facts=fields.facts("facts"),
-        min_score=fields.number("min_score"),
+        min_score=fields.share("min_score"),
         tags=fields.texts("tags"),
         variants=tuple(variant for variant, _ in variants),
         provenance=fields.mapping("provenance"),
@@ -172,7 +172,7 @@ def _variant(fields: Fields) -> NoiseVariant:
         noise_type=fields.name("noise_type"),
         content=content,
         carrier=carrier,
-        min_score=fields.number("min_score"),
+        min_score=fields.share("min_score"),
         tags=fields.texts("tags"),
         provenance=fields.mapping("provenance"),
     )
