@@ -1,5 +1,6 @@
 """`baseline capture` and `baseline review`: asking a real agent, writing real files."""
 
+import json
 from pathlib import Path
 
 from tests.cli.shop import Inside, Shop
@@ -42,6 +43,16 @@ def shop_at(folder: Path, dataset: str = DATASET) -> Shop:
     with (folder / "tracehooks.yaml").open("a") as file:
         file.write("agent: shop_agent:answer\n")
     return shop
+
+
+def test_what_an_agent_prints_is_not_in_the_document(tmp_path: Path) -> None:
+    """Standard output is one JSON document, whatever the agent's module and the agent print."""
+    shop = shop_at(tmp_path)
+    agent = AGENT.replace("    if", "    print('thinking')\n    if", 1) + "\n\nprint('loading')\n"
+    (tmp_path / "shop_agent.py").write_text(agent)
+    result = shop.tracehooks("baseline", "capture", "--json")
+    assert json.loads(result.stdout)["exit_code"] == 0
+    assert result.stderr.splitlines() == ["loading", "thinking", "thinking"]
 
 
 def test_answers_become_baselines_with_their_provenance(tmp_path: Path) -> None:

@@ -72,6 +72,13 @@ def test_the_exit_code_is_the_verdicts(
     assert result.out.startswith(begins)
 
 
+def test_what_an_agent_prints_is_not_in_the_document(tmp_path: Path, inside: Inside) -> None:
+    """Standard output is the report alone; what the agent says goes to standard error."""
+    result = inside(shop(tmp_path, "talkative"), "run", "noise", "--json")
+    assert strict_json(result.out)["verdict"] == "pass"
+    assert result.err.count("thinking about") == 16
+
+
 def test_an_empty_dataset_and_a_filter_that_matches_nothing_are_3(tmp_path: Path, inside: Inside) -> None:
     """yonatangross/orchestkit#4272: told which, and a pass only with --allow-empty."""
     empty = inside(shop(tmp_path, cases=0), "run", "noise")

@@ -61,6 +61,12 @@ def moody(question: str) -> str:
 
 
 @traced(name="quiz")
+def talkative(question: str) -> str:
+    print("thinking about", question)
+    return steady(question)
+
+
+@traced(name="quiz")
 def silent(question: str) -> str:
     return ""
 

@@ -70,7 +70,8 @@ def capture(
     ]
     if not wanted:
         raise ConfigurationError("the datasets hold no case to ask; `tracehooks datasets add` makes one")
-    found, asked = ask_clean(settings, wanted, agent)
+    with output.kept_clean():
+        found, asked = ask_clean(settings, wanted, agent)
     if not dry_run:
         store_baselines(found, asked, overwrite=overwrite)
     code = INCOMPLETE if any(one.problem for one in found) else 0

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any
 
+from tracehooks.cli import output
 from tracehooks.cli.finding import Finding, Grade
 from tracehooks.cli.session import found_config, read_settings
 from tracehooks.cli.store_checks import disk, store
@@ -136,7 +137,8 @@ def agents(settings: Settings) -> Iterator[Finding]:
     named |= {f"agents.{name}": path for name, path in settings.agents.items()}
     for key, path in named.items():
         try:
-            load_agent(path or "", timeout=1.0, key=key)
+            with output.kept_clean():
+                load_agent(path or "", timeout=1.0, key=key)
         except TracehooksError as error:
             yield Finding("bad", key, plain(error).removeprefix(f"{key}: "))
         else:

@@ -87,7 +87,8 @@ def _watched(
                 night.progress = lambda tally, total: report(tally.done, total)
                 night.stage = report.stage
         try:
-            runs = act()
+            with output.kept_clean():
+                runs = act()
         except KeyboardInterrupt:
             raise Interrupted(_put_away(store, nights[0].owner, hint)) from None
     return [run_report(store, run, hint=hint) for run in runs]

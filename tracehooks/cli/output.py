@@ -8,7 +8,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager, redirect_stdout
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -92,6 +93,13 @@ def write(text: str) -> None:
     except OSError as error:
         _discard(sys.stdout)
         raise TracehooksError(f"standard output cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def kept_clean() -> Iterator[None]:
+    """Within it, what an agent prints goes to standard error: standard output is for the report alone."""
+    with redirect_stdout(sys.stderr):
+        yield
 
 
 def finish() -> None:
