@@ -216,6 +216,8 @@ def test_a_run_that_is_not_finished_is_3(gate: Any, shop: Shop) -> None:
     found = gate()
     assert found.code == 3
     assert f"unfinished: run {run.id}" in found.out
+    assert f"tracehooks resume {run.id}" in found.out
+    assert "reference bless" not in found.out.partition("Next")[2]
 
 
 def test_both_jobs_together_fail_before_undecided_before_pass(

@@ -6,6 +6,7 @@ from tracehooks.noise.ruling import TypeRuling
 from tracehooks.reports.gate import NOISE, GatedRun, GateReport
 from tracehooks.reports.moved import Moved
 from tracehooks.reports.run_words import Step
+from tracehooks.reports.standing import can_be_resumed
 from tracehooks.reports.wording import count, moment, number
 
 TYPE_HEADINGS = ("noise type", "verdict", "mean", "scored", "reference", "lost", "bounds of the loss", "p")
@@ -81,6 +82,9 @@ def next_steps(report: GateReport) -> list[Step]:
 
 def _steps(one: GatedRun) -> Iterator[Step]:
     run = f" {one.run.id}" if one.run else ""
+    if one.run is not None and can_be_resumed(one.run):
+        yield Step(f"tracehooks resume{run}", "Finish the run; nobody is asked twice:")
+        return
     if one.differences and one.reference is not None:
         if not any(text.startswith(("dataset", "agent")) for text in one.differences):
             yield Step(
