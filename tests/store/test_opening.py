@@ -43,6 +43,15 @@ def test_an_unreachable_server_is_a_store_error() -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_folder_of_our_own_is_kept_out_of_git(tmp_path: Path) -> None:
+    """`git add .` takes no conversations along; folders of others, or made before, are left alone."""
+    (tmp_path / "there/.tracehooks").mkdir(parents=True)
+    for folder in (".tracehooks", "data", "there/.tracehooks"):
+        open_store(f"sqlite:///{tmp_path}/{folder}/store.db").close()
+    assert (tmp_path / ".tracehooks/.gitignore").read_text() == "*\n"
+    assert len(list(tmp_path.rglob(".gitignore"))) == 1
+
+
 def test_the_folder_is_made_and_the_path_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relative path means the folder in which the store was opened, wherever the program goes later."""
     monkeypatch.chdir(tmp_path)

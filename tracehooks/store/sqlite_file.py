@@ -4,7 +4,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from tracehooks.errors import StoreError
@@ -14,6 +14,7 @@ from tracehooks.store.failures import BUSY_CODES, explain, sqlite_code
 BUSY_SECONDS = 0.1
 PATIENCE_SECONDS = 30.0
 LONGEST_PAUSE_SECONDS = 0.05
+OWN_FOLDER = ".tracehooks"
 OLDEST_SQLITE = (3, 35, 0)  # the first with RETURNING
 VERSION_TABLE = "tracehooks_schema"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -36,7 +37,7 @@ def prepare_file(path: str) -> None:
             "or Postgres as `store`"
         )
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(Path(path).parent)
     except OSError as error:
         raise StoreError(
             f"the folder of the store {path} cannot be made: {error.strerror}; name another"
@@ -50,6 +51,16 @@ def prepare_file(path: str) -> None:
                 raise StoreError(explain(path, error)) from error
             time.sleep(pause)
     raise AssertionError("pauses() ends with None")
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder; one of our own tells git to leave it alone, for what agents were told is private."""
+    if folder.name != OWN_FOLDER or folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
 def _prepare(path: str) -> None:
