@@ -1,5 +1,6 @@
 """A noise run's report: verdict first, figures that add up, texts that nobody vouches for kept harmless."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -52,6 +53,16 @@ def test_the_verdict_is_first_and_the_sums_are_written_as_sums(store: Store, tmp
     assert list(document)[:6] == ["run", "job", "state", "verdict", "exit_code", "reasons"]
     assert (document["verdict"], document["exit_code"], document["counts"]["scored"]) == ("fail", 1, 12)
     assert all("--config x.yaml" in step for step in document["next"] if "tracehooks" in step)
+
+
+def test_cases_without_facts_and_no_judge_say_what_is_missing(store: Store, tmp_path: Path) -> None:
+    """The next step names the command that names the cases."""
+    path = quiz.dataset(tmp_path, 1)
+    path.write_text(re.sub("facts: .*", "", path.read_text()), encoding="utf-8")
+    made = run_report(store, quiz.night(store, tmp_path).run())
+    text = " ".join(drawn(run_renderable(made), 80).split())
+    assert text.startswith("INCONCLUSIVE no_data")
+    assert "declare no facts, which a run without a judge needs: tracehooks datasets validate" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

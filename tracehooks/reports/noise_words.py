@@ -11,6 +11,7 @@ from tracehooks.reports.standing import can_be_resumed, headline, settled
 from tracehooks.reports.wording import count, number, plain, what_to_do
 
 LOSS = "lost"
+FACTS = "noise_facts"
 Entry = Mapping[str, Any]
 
 
@@ -148,6 +149,9 @@ def noise_steps(report: RunReport) -> list[Step]:
         steps.append(Step(f"tracehooks explain {trace}", "why the worst answer has its score:"))
     steps += _about_unscored(report)
     if settled(run) is Verdict.INCONCLUSIVE and run.reasons and run.reasons[0].startswith("no_data"):
+        if "applicable" in run.reasons[0] and run.plan.get("score_name") == FACTS:
+            purpose = "see which cases declare no facts, which a run without a judge needs:"
+            steps.append(Step("tracehooks datasets validate", purpose))
         steps.append(Step("tracehooks plan noise", "see what would be asked:"))
     if settled(run) is not None:
         steps.append(Step(f"tracehooks report {run.id} --markdown", "the same for a pull request:"))
