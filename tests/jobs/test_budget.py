@@ -182,12 +182,14 @@ def test_without_a_budget_the_money_is_counted_all_the_same(store: Store) -> Non
         ({"day": {"dollars": 1}}, {"price": None, "model": "my/own"}, "judge.price"),
         ({"run": {"tokens": 1}}, {"price": None, "max_output_tokens": None}, "judge.max_output_tokens"),
         ({"run": {"dollars": 1}}, {"max_output_tokens": None}, "judge.max_output_tokens"),
+        ({"run": {"dollars": 0.5}}, {"max_output_tokens": None, "model": "gpt-5"}, "judge.max_output_tokens"),
+        ({"day": {"tokens": 100}}, {}, "judge.max_output_tokens"),
     ],
 )
 def test_a_budget_that_cannot_be_kept_is_refused(
     store: Store, budget: dict[str, Any], judge: dict[str, Any], key: str
 ) -> None:
-    """No price, or nothing that bounds a reply: one error that names the key, before anything is asked."""
+    """No price, nothing that bounds a reply, no room for one: an error names the key, nothing is asked."""
     with FakeOpenAI([]) as server, pytest.raises(ConfigurationError, match=key):
         _run(store, server, budget, **judge)
 

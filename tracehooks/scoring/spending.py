@@ -156,6 +156,21 @@ def check_budget(settings: Settings, scorer: Any) -> None:
             f"budget: nothing says how long a reply of judge.model {judge.model!r} can be; "
             "set judge.max_output_tokens"
         )
+    longest = judge.max_output_tokens or (price.max_output_tokens if price else None) or 0
+    for period, limit in limits.items():
+        _check_room(period, limit, price, longest)
+
+
+def _check_room(period: str, limit: AllowanceSettings, price: Price | None, longest: int) -> None:
+    """Refuse a budget that not even one request fits into, so that nothing could ever be asked."""
+    remedy = f"as long as {longest:,} tokens are allowed; set judge.max_output_tokens, or raise it"
+    if limit.dollars and price and price.nanos(0, longest) > limit.dollars * DOLLAR:
+        dearest = price.nanos(0, longest) / DOLLAR
+        raise ConfigurationError(
+            f"budget.{period}.dollars is {limit.dollars:g}, and one reply can cost {dearest:g} {remedy}"
+        )
+    if limit.tokens and longest > limit.tokens:
+        raise ConfigurationError(f"budget.{period}.tokens is {limit.tokens}, too few for one reply {remedy}")
 
 
 @contextmanager
