@@ -171,6 +171,19 @@ def test_other_conditions_are_incomparable_and_named(
         assert "shop/c1" not in text
 
 
+def test_a_part_is_not_taken_for_the_whole(gate: Any, shop: Shop, inside: Inside) -> None:
+    """A run with filters says so at the gate, and is sent for all questions rather than to a new blessing."""
+    with shop.store() as store:
+        noise_run(store, 1, steady(0.8, repeats=9))
+        bless(shop, inside)
+        noise_run(store, 2, steady(), datasets={"shop": "bbbb"}, filters={"types": ["casing", "typos"]})
+    text = " ".join(gate().out.split())
+    assert "filtered: the run asked only types casing, typos; nothing is known of the rest" in text
+    steps = text.partition(" Next ")[2]
+    assert "tracehooks run noise" in steps
+    assert "bless" not in steps
+
+
 def test_a_reference_that_is_old_or_left_runs_out_says_so_each_time(
     gate: Any, shop: Shop, inside: Inside
 ) -> None:
@@ -260,6 +273,7 @@ def judge() -> Iterator[FakeOpenAI]:
         (("--job", "noisy"), "--job 'noisy': known are toxicity, noise"),
         (("--max-age", "old"), "--max-age"),
         (("ffff",), "there is no run"),
+        (("noise",), "noise is a job, not a run; `gate --job noise` is of its latest run"),
         (("--junit", "."), "cannot be written"),
     ],
 )

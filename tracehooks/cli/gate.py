@@ -98,6 +98,9 @@ def _chosen(
     for name in jobs or ():
         if name not in JOBS:
             raise ConfigurationError(f"--job {name!r}: known are {', '.join(JOBS)}")
+    for name in runs or ():
+        if name in JOBS:
+            raise ConfigurationError(f"{name} is a job, not a run; `gate --job {name}` is of its latest run")
     if runs:
         return [store.runs.get(run) for run in dict.fromkeys(runs)], []
     found = {name: latest_run(store, name, agent) for name in (jobs or ((NOISE,) if agent else JOBS))}

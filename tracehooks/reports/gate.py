@@ -113,7 +113,7 @@ class Gate:
             run=run,
             verdict=Verdict.INCONCLUSIVE if unlike else ruling.verdict,
             reasons=(*(f"incomparable: {one}" for one in unlike), *_reasons(run, ruling)),
-            notes=(*ruling.notes, *self._notes(reference, run)),
+            notes=(*ruling.notes, *_left_unasked(run), *self._notes(reference, run)),
             ruling=ruling,
             reference=reference,
             differences=unlike,
@@ -156,6 +156,13 @@ class Gate:
                 f"reference: it is {days} days old (blessed {moment(reference.blessed_at)}); bless a new one"
             )
         return notes
+
+
+def _left_unasked(run: RunRecord) -> list[str]:
+    """That filters chose what the run asked, so that nobody takes a part for the whole."""
+    filters: Mapping[str, Sequence[str]] = run.plan.get("filters") or {}
+    asked = ", ".join(f"only {name} {', '.join(values)}" for name, values in filters.items())
+    return [f"filtered: the run asked {asked}; nothing is known of the rest"] if asked else []
 
 
 def kind_of(run: RunRecord) -> ScoreKind:

@@ -86,7 +86,9 @@ def _steps(one: GatedRun) -> Iterator[Step]:
         yield Step(f"tracehooks resume{run}", "Finish the run; nobody is asked twice:")
         return
     if one.differences and one.reference is not None:
-        if not any(text.startswith(("dataset", "agent")) for text in one.differences):
+        if one.run is not None and one.run.plan.get("filters"):
+            yield Step("tracehooks run noise", "Ask without filters, as a reference is for all questions:")
+        elif not any(text.startswith(("dataset", "agent")) for text in one.differences):
             yield Step(
                 "tracehooks reference rejudge", "Judge the reference's stored answers with today's judge:"
             )
