@@ -92,7 +92,8 @@ def test_a_run_of_which_most_rows_have_no_score_is_no_reference(runs: Runs) -> N
         replace(one, row=replace(one.row, value=None, reason=Reason.TIMEOUT)) if index % 5 else one
         for index, one in enumerate(rows)
     ]
-    with pytest.raises(ConfigurationError, match="only 11 of 54 rows have a score"):
+    told = f"only 11 of 54 rows have a score.*the others are of {run.id}: `tracehooks resume RUN` judges"
+    with pytest.raises(ConfigurationError, match=told):
         blessed(runs, run)
 
 

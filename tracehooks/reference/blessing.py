@@ -67,8 +67,9 @@ def bless(
         )
     known = {run.id: run for run in (*candidates, *runs.values())}
     _check_left_out([run.id for run in candidates if run.id not in pool], blessing)
-    rows = _pooled([rows_of(known[run]) for run in pool])
-    _check_rows(rows, blessing)
+    answered = {run: rows_of(known[run]) for run in pool}
+    rows = _pooled([*answered.values()])
+    _check_rows(rows, blessing, lacking=[run for run, own in answered.items() if _without_score(own)])
     return store_reference(
         store,
         Reference(
@@ -142,12 +143,17 @@ def _pooled(runs: Sequence[Sequence[ReferenceRow]]) -> list[ReferenceRow]:
     return found
 
 
-def _check_rows(rows: Sequence[ReferenceRow], blessing: Blessing) -> None:
+def _without_score(rows: Sequence[ReferenceRow]) -> int:
+    return sum(one.row.applicable and one.row.value is None for one in rows)
+
+
+def _check_rows(rows: Sequence[ReferenceRow], blessing: Blessing, lacking: Sequence[str]) -> None:
     wanted = [one.row for one in rows if one.row.applicable]
     scored = sum(row.value is not None for row in wanted)
     if scored < MIN_COVERAGE * len(wanted) or not scored:
         raise ConfigurationError(
             f"only {scored} of {len(wanted)} rows have a score, which is no reference; "
+            f"the others are of {', '.join(lacking)}: `tracehooks resume RUN` judges them again, "
             "`tracehooks report RUN` says why they have none"
         )
     repeats = fewest_repeats([one.row for one in rows])
