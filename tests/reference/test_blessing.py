@@ -108,3 +108,15 @@ def test_only_finished_noise_runs_can_be_blessed(runs: Runs) -> None:
     assert blessed(runs, day=3).runs == (run.id,)
     with pytest.raises(ConfigurationError, match="blessed already"):
         blessed(runs, day=4)
+
+
+def test_a_run_of_a_part_is_blessed_only_by_its_name(runs: Runs) -> None:
+    """Else the last run that happened to be filtered would push the whole reference aside."""
+    part = {"datasets": {"help-desk": "part"}, "filters": {"types": ["casing"]}}
+    first = runs.add(1, repeats=9, **part)
+    with pytest.raises(ConfigurationError, match=f"only a part.*reference bless {first.id}"):
+        blessed(runs)
+    whole = runs.add(2, repeats=9)
+    runs.add(3, repeats=9, **part)
+    assert blessed(runs).runs == (whole.id,)
+    assert blessed(runs, first, left_out_because="the later one of the part").runs == (first.id,)

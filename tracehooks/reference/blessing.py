@@ -87,10 +87,19 @@ def bless(
 
 
 def _latest(store: Store, agent: str | None) -> RunRecord:
+    """The last finished run that asked everything: a part is blessed only by its name."""
+    parts = None
     for run in store.runs.list(JOB, limit=FAR_BACK):
         if run.state == "finished" and (agent is None or run.plan.get("agent") == agent):
-            return run
+            if not run.plan.get("filters"):
+                return run
+            parts = parts or run
     whose = f" of the agent {agent}" if agent else ""
+    if parts is not None:
+        raise ConfigurationError(
+            f"every finished noise run{whose} asked only a part; `tracehooks run noise` without "
+            f"filters asks all, `tracehooks reference bless {parts.id}` blesses the part"
+        )
     raise ConfigurationError(
         f"there is no finished noise run{whose} to bless; `tracehooks run noise` makes one"
     )
