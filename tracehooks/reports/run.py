@@ -101,12 +101,17 @@ class RunReport:
         return None if run.ended is None or run.state == "running" else run.ended - run.started
 
 
-def run_report(store: Store, run: RunRecord, *, hint: str = "") -> RunReport:
-    """Look up what a report about ``run`` shows beside the record itself."""
+def run_report(store: Store, run: RunRecord, *, hint: str = "", length: int = TEXT_LENGTH) -> RunReport:
+    """Look up what a report about ``run`` shows beside the record itself.
+
+    ``length`` is how many characters of a call's text it holds at most.
+    """
     entries = run.report.get("worst") or []
     refs = [TraceRef(entry["trace_id"], entry["span_id"]) for entry in entries]
     calls = store.calls.get_many(refs)
-    worst = tuple(_worst(entry, calls.get((entry["trace_id"], entry["span_id"]))) for entry in entries)
+    worst = tuple(
+        _worst(entry, calls.get((entry["trace_id"], entry["span_id"])), length) for entry in entries
+    )
     noise = run.job == NOISE
     counts = None if noise else current_counts(store, run)
     dropped = store.losses.count(run.window_start, run.window_end)
@@ -146,7 +151,7 @@ def current_counts(store: Store, run: RunRecord) -> Counts | None:
     return Counts.named({**run.counts, **outcomes, "unscored": {**outcomes["unscored"], **waiting}})
 
 
-def _worst(entry: Mapping[str, Any], call: AgentCall | None) -> WorstCall:
+def _worst(entry: Mapping[str, Any], call: AgentCall | None, length: int) -> WorstCall:
     return WorstCall(
         trace_id=entry["trace_id"],
         span_id=entry["span_id"],
@@ -154,6 +159,6 @@ def _worst(entry: Mapping[str, Any], call: AgentCall | None) -> WorstCall:
         band=entry.get("band"),
         comment=entry.get("comment") or "",
         name=call.name if call else "",
-        text=excerpt(call.output or "", TEXT_LENGTH) if call else None,
+        text=excerpt(call.output or "", length) if call else None,
         start=call.start if call else None,
     )
