@@ -2,6 +2,6 @@
 
 import signal
 
-# a shell starts what runs in its background with Ctrl-C ignored, and every child inherits that: the tests send it
+# what a shell runs in its background ignores Ctrl-C, and so would every child that the tests send it to
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

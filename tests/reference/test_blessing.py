@@ -112,7 +112,7 @@ def test_only_finished_noise_runs_can_be_blessed(runs: Runs) -> None:
 
 def test_a_run_of_a_part_is_blessed_only_by_its_name(runs: Runs) -> None:
     """Else the last run that happened to be filtered would push the whole reference aside."""
-    part = {"datasets": {"help-desk": "part"}, "filters": {"types": ["casing"]}}
+    part: dict[str, Any] = {"datasets": {"help-desk": "part"}, "filters": {"types": ["casing"]}}
     first = runs.add(1, repeats=9, **part)
     with pytest.raises(ConfigurationError, match=f"only a part.*reference bless {first.id}"):
         blessed(runs)
