@@ -30,11 +30,12 @@ FIRST_PAUSE = 0.5  # seconds before the second try; each later pause is twice as
 PATIENCE = 10.0  # seconds that a caller waits because the server said so; more is told to the caller
 TOO_LARGE = 413
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+PAGE = "text/html"
 WORDS = 300  # characters of an answer that are kept
 
 
 class Unreachable(TracehooksError):  # noqa: N818 - it says what the server is
-    """The server gave no answer: no connection, no reply in time, or one that broke off."""
+    """Langfuse gave no answer: no connection, no reply in time, one that broke off, or a web page instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,11 @@ class Client:
             raise Unreachable(f"{self.base_url} gives no answer to {method} {path}: {what}") from None
         except httpx.InvalidURL as error:
             raise ConfigurationError(f"langfuse.base_url: {self.base_url}: {error}") from None
+        if response.is_success and response.headers.get("content-type", "").startswith(PAGE):
+            # a proxy's login or an application of another kind says 200 to everything, and keeps nothing
+            raise Unreachable(
+                f"{self.base_url} answers {method} {path} with a web page, not as Langfuse does"
+            )
         if response.status_code == TOO_LARGE and (stream := response.extensions.get("network_stream")):
             stream.close()
         return Reply(response.status_code, response.content, response.headers)

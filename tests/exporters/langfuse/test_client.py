@@ -5,6 +5,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -195,3 +196,30 @@ def test_wrong_keys_are_no_kind_of_server(langfuse: FakeLangfuse) -> None:
 def test_versions_are_read(text: str, numbers: tuple[int, ...]) -> None:
     """Releases, candidates, and what is none."""
     assert parsed(text) == numbers
+
+
+class Page(BaseHTTPRequestHandler):
+    """Says yes to everything, with a web page."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(b"<html>Please log in</html>")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_web_page_is_no_yes() -> None:
+    """A proxy's login page keeps neither spans nor scores, whatever its status says."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        one = Client(f"http://127.0.0.1:{server.server_port}", "pk", "sk", tries=1)
+        with pytest.raises(
+            Unreachable, match="answers POST /otel/v1/traces with a web page, not as Langfuse"
+        ):
+            one.post("/otel/v1/traces", b"spans")
+        one.close()
+        server.shutdown()
