@@ -1,5 +1,6 @@
 """What is written: documents for programs, reports that fit, no codes where nobody can read them."""
 
+import logging
 import subprocess
 import sys
 from importlib import import_module
@@ -185,3 +186,11 @@ def test_a_setting_in_the_environment_is_used(tmp_path: Path) -> None:
     shop = Shop.at(tmp_path, [RUDE])
     found = shop.tracehooks("plan", "toxicity", "--json", TRACEHOOKS_JOBS__TOXICITY__SAMPLE="{size: 0}")
     assert strict_json(found.stdout)["counts"]["planned"] == 0
+
+
+def test_a_log_line_names_us_once(tmp_path: Path, inside: Inside, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also one that names us by itself, as those of an application's own log do."""
+    inside(Shop.at(tmp_path), "status")
+    for said in ("tracehooks: sending failed", "sending failed"):
+        logging.getLogger("tracehooks").warning(said)
+        assert capsys.readouterr().err == "tracehooks: sending failed\n"

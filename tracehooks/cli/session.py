@@ -18,7 +18,8 @@ class _ToStandardError(logging.Handler):
     """Log lines as sentences, printed above a progress bar when there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        output.say(f"tracehooks: {record.getMessage()}", style="yellow")
+        said = record.getMessage().removeprefix("tracehooks: ")  # some messages name us by themselves
+        output.say(f"tracehooks: {said}", style="yellow")
 
 
 def read_settings(config: str | None) -> Settings:
