@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -83,6 +84,14 @@ class Site:
         return self.shop.store()
 
 
+def _replay(shop: Shop, agent: str) -> subprocess.CompletedProcess[str]:
+    """Ask an agent; first a sound one, whose run becomes the reference, then one that believes forums."""
+    (shop.folder / "web_test_agent.py").write_text(agent, encoding="utf-8")
+    done = shop.tracehooks("run", "noise", "--config", "noise.yaml", "--json")
+    assert done.returncode in (0, 1, 3), done.stdout + done.stderr
+    return done
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The viewer over a store with something of everything."""
@@ -124,7 +133,6 @@ def _fill(shop: Shop) -> str:
 
 def _noise(shop: Shop) -> str:
     (shop.folder / "shop.yaml").write_text(DATASET, encoding="utf-8")
-    (shop.folder / "web_test_agent.py").write_text(AGENT, encoding="utf-8")
     text = (shop.folder / "tracehooks.yaml").read_text(encoding="utf-8")
     config = shop.folder / "noise.yaml"
     config.write_text(
@@ -133,8 +141,10 @@ def _noise(shop: Shop) -> str:
         + f"jobs: {{noise: {{datasets: ['{shop.folder}/shop.yaml'], repeats: 2}}}}\n",
         encoding="utf-8",
     )
-    done = shop.tracehooks("run", "noise", "--config", "noise.yaml", "--json")
-    assert done.returncode in (1, 3), done.stdout + done.stderr
+    _replay(shop, AGENT.replace('"forum" in question', "False"))
+    blessed = shop.tracehooks("reference", "bless", "--fewer", "--config", "noise.yaml")
+    assert blessed.returncode == 0, blessed.stderr
+    done = _replay(shop, AGENT)
     with shop.store() as store:
         run = store.runs.latest("noise")
         assert run is not None, done.stdout + done.stderr

@@ -139,6 +139,8 @@ def test_noise_shows_cases_by_type_and_answers_beside_the_baseline(page: Any, si
     page.goto("/noise")
     assert page.url.endswith(site.noise)
     assert page.locator("table.heat tbody th").first.inner_text() == "returns"
+    lost = page.locator("h2", has_text="Against the reference").locator("xpath=following::tbody[1]/tr")
+    assert lost.all_inner_texts() == ["returns\tmisinformation\t1"]
     cell = page.locator("table.heat td.heat-0 a").first
     assert cell.inner_text() == "0"
     cell.click()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from tracehooks.cli import output
+from tracehooks.cli.progress import progress
 from tracehooks.reference import Reference
 from tracehooks.settings import Settings
 
@@ -27,14 +28,17 @@ def judged_again(settings: Settings, before: Reference, by: str) -> Reference:
         judge_model=getattr(getattr(scorer, "judge", None), "model", None),
         prompt_hash=prompt_hash(scorer),
     )
-    how = Rejudging(
-        scorer=scorer,
-        conditions=conditions,
-        by=by,
-        at=datetime.now(UTC),
-        concurrency=settings.judge.concurrency,
-    )
-    return asyncio.run(judge_again(before, read_datasets(settings.jobs.noise.datasets), how))
+    datasets = read_datasets(settings.jobs.noise.datasets)
+    with progress("judging") as report:
+        how = Rejudging(
+            scorer=scorer,
+            conditions=conditions,
+            by=by,
+            at=datetime.now(UTC),
+            concurrency=settings.judge.concurrency,
+            progress=report,
+        )
+        return asyncio.run(judge_again(before, datasets, how))
 
 
 def too_few(found: Reference, scored: int, wanted: int, *, as_json: bool) -> int:

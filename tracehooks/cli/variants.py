@@ -1,6 +1,7 @@
 """``tracehooks variants``: noise for the cases of a dataset."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ import typer
 from tracehooks.cli import output
 from tracehooks.cli.dataset_files import WRITABLE, CaseOption, FilesArgument, check_cases, read_files
 from tracehooks.cli.options import ConfigOption, JsonOption
+from tracehooks.cli.progress import progress
 from tracehooks.cli.session import read_settings
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
@@ -154,16 +156,19 @@ def _with_written(made: Sequence[_Made], settings: Settings, wish: _Wish) -> lis
     types = tuple(name for name in wish.noise_types if name in SAID) or NOISE_TYPES
 
     # a case asks for all its types at once
-    slots = asyncio.Semaphore(max(1, settings.judge.concurrency // len(types)))
+    slots, done = asyncio.Semaphore(max(1, settings.judge.concurrency // len(types))), itertools.count(1)
 
     async def one_of_them(one: _Made) -> _Made:
         async with slots:
-            return await _written(one, judge, types, wish.per_type)
+            written = await _written(one, judge, types, wish.per_type)
+        report(next(done), len(made))
+        return written
 
     async def all_of_them() -> list[_Made]:
         return list(await asyncio.gather(*map(one_of_them, made)))
 
-    return asyncio.run(all_of_them())
+    with progress("writing") as report:
+        return asyncio.run(all_of_them())
 
 
 async def _written(one: _Made, judge: Judge, types: Sequence[str], per_type: int) -> _Made:

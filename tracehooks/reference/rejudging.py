@@ -5,7 +5,8 @@ answered, and only new runs help.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -23,13 +24,17 @@ Asked = Mapping[tuple[str, str], tuple[NoiseCase, NoiseVariant]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejudging:
-    """Who judges what again, and when. ``conditions`` are those of today's scorer."""
+    """Who judges what again, and when. ``conditions`` are those of today's scorer.
+
+    ``progress(done, total)`` is called after each answer.
+    """
 
     scorer: Scorer
     conditions: Conditions
     by: str
     at: datetime
     concurrency: int = 16
+    progress: Callable[[int, int], None] = lambda done, total: None
 
 
 async def rejudge(reference: Reference, datasets: Sequence[Dataset], how: Rejudging) -> Reference:
@@ -38,11 +43,13 @@ async def rejudge(reference: Reference, datasets: Sequence[Dataset], how: Rejudg
     Raises ConfigurationError when a dataset is not there, or not what it was.
     """
     asked = asked_of(reference, datasets)
-    slots = asyncio.Semaphore(how.concurrency)
+    slots, done = asyncio.Semaphore(how.concurrency), itertools.count(1)
 
     async def one(row: ReferenceRow) -> ReferenceRow:
         async with slots:
-            return await _judged(row, asked, how.scorer)
+            judged = await _judged(row, asked, how.scorer)
+        how.progress(next(done), len(reference.rows))
+        return judged
 
     rows = await asyncio.gather(*(one(row) for row in reference.rows))
     return replace(

@@ -50,8 +50,20 @@ def page(store: Store, request: Request) -> Response:
         "matrix": matrix(answers(store, run), str(report.get("direction") or "higher")),
         "types": report.get("types") or [],
         "reference": report.get("reference"),
+        "moved": _moved(report.get("types") or ()),
     }
     return HTMLResponse(render("noise.html", values))
+
+
+def _moved(types: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, float]]:
+    """Noise type, case and loss of what moved since the reference, the greatest loss first."""
+    found = [
+        (str(one["type"]), str(name), float(drop))
+        for one in types
+        for name, drop in (one.get("comparison") or {}).get("moved") or ()
+        if drop
+    ]
+    return sorted(found, key=lambda entry: -entry[2])
 
 
 def case(store: Store, request: Request) -> Response:
