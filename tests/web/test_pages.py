@@ -172,7 +172,7 @@ def test_every_page_is_reached_by_the_keyboard(chromium: Any, site: Site) -> Non
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
     tab.keyboard.press("Enter")
-    assert tab.url.endswith("#main")
+    tab.wait_for_url("**/traces#main")
     unnamed = "[...document.querySelectorAll('input, select')].filter(each => !each.labels.length).length"
     assert tab.evaluate(unnamed) == 0
     context.close()
