@@ -5,12 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-CONFIG = Path(__file__).parents[2] / "config" / "demo" / "tracehooks.yaml"
+CONFIG = files("tracehooks.config") / "demo" / "tracehooks.yaml"
 FAULTS = Path(__file__).with_name("faults.py")
 
 
