@@ -160,7 +160,9 @@ def chromium(site: Site) -> Iterator[Any]:
     if where is None:
         pytest.skip("needs a Chromium on the path")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=where, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=where, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         yield browser
         browser.close()
 
