@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,10 @@ def _wait(process: "subprocess.Popen[str]", what: Callable[[], Any]) -> Any:
 
 def _finished(store: Store) -> list[Any]:
     return [run for run in store.runs.list() if run.state == "finished"]
+
+
+def _has_finished(store: Store, wanted: int) -> bool:
+    return len(_finished(store)) >= wanted
 
 
 def _get(address: str) -> tuple[int, Any]:
@@ -165,3 +170,28 @@ def test_a_store_without_a_scheduler_says_nothing_of_schedules(tmp_path: Path, i
         "toxicity has not come to its end within the time that is asked for"
     ]
     assert inside(shop, "status", "--max-age", "long").code == 2
+
+
+def test_a_judge_with_locks_and_a_key_is_made_anew_by_each_process_and_never_stored(tmp_path: Path) -> None:
+    """agronholm/apscheduler#933, agronholm/apscheduler#421, agronholm/apscheduler#386."""
+    with FakeOpenAI(ToxicWords()) as judge:
+        shop = _shop(tmp_path, mixed(20, 0), judge.url)
+        with shop.store() as store:
+            for wanted in (1, 2):
+                with _scheduler(shop) as process:
+                    _wait(process, partial(_has_finished, store, wanted))
+                    process.send_signal(signal.SIGTERM)
+                    _, errors = process.communicate(timeout=30)
+                    assert process.returncode == 0, errors
+        assert judge.requests[0].headers["authorization"] == "Bearer key-TEST-123"
+    for file in tmp_path.glob("store.db*"):
+        assert b"key-TEST-123" not in file.read_bytes(), file.name
+
+
+def test_what_cannot_be_loaded_is_refused_when_it_is_scheduled(tmp_path: Path) -> None:
+    """agronholm/apscheduler#386: said at the start, and not at two in the night."""
+    for wrong, named in (("sinks: [nowhere]\n", "nowhere"), ("agent: nowhere:answer\n", "nowhere")):
+        done = _shop(tmp_path, [], "http://127.0.0.1:9/v1", wrong).tracehooks("schedule")
+        assert done.returncode == 2, done.stderr
+        assert named in done.stderr
+        assert "Traceback" not in done.stderr

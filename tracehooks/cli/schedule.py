@@ -59,7 +59,17 @@ def _made(settings: Settings, store: Store) -> "Scheduler":
             output.say(f"tracehooks: {name} is not scheduled: {reason}")
     if not scheduler.jobs:
         raise ConfigurationError("no job has a schedule; set jobs.toxicity.schedule")
+    if "noise" in scheduler.jobs:
+        _check_agents(settings)
     return scheduler
+
+
+def _check_agents(settings: Settings) -> None:
+    """Raises ConfigurationError now for an agent that cannot be loaded, and not in the night."""
+    from tracehooks.jobs.noise_setup import chosen_agent
+
+    for name in (*settings.agents, *([None] if settings.agent else [])):
+        chosen_agent(settings, name)
 
 
 def _announce(scheduler: "Scheduler") -> None:
