@@ -28,6 +28,7 @@ from tracehooks.store.runs import RUNS
 from tracehooks.store.schedulers import SCHEDULERS
 from tracehooks.store.score_table import HISTORY, SCORES
 from tracehooks.store.spans import RESOURCES, SPANS
+from tracehooks.store.unsent import GIVEN_UP, UNSENT
 from tracehooks.store.verdicts import VERDICTS
 
 TABLES = (
@@ -52,6 +53,8 @@ TABLES = (
     SPANS,
     VERDICTS,
     VERSIONS,
+    GIVEN_UP,
+    UNSENT,
 )
 # a store that tracehooks 0.1 wrote, with its first schema; never regenerated
 VERSION_1 = Path(__file__).parents[1] / "data" / "store" / "version_1.sql"

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnClause, ColumnElement, Connection, Text, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Text, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from tracehooks.store.encoding import to_json
 
 
-def among(connection: Connection, column: ColumnClause[str], values: Sequence[str]) -> ColumnElement[bool]:
+def among(connection: Connection, column: ColumnElement[str], values: Sequence[str]) -> ColumnElement[bool]:
     """Whether ``column``, a text, is one of ``values``."""
     if connection.dialect.name == "sqlite":
         given = func.json_each(bindparam(None, to_json(list(values)), Text, unique=True))

@@ -388,7 +388,36 @@ ACCOUNTS = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED, ACCOUNTS)
+UNSENT = Step(
+    "spans that backends have not taken yet",
+    (
+        """
+        CREATE TABLE unsent (
+            backend TEXT NOT NULL,
+            trace_id TEXT NOT NULL,
+            span_id TEXT NOT NULL,
+            state TEXT NOT NULL CHECK (state IN ('waiting', 'dead')),
+            since BIGINT NOT NULL,
+            due BIGINT NOT NULL,
+            owner TEXT,
+            attempts BIGINT NOT NULL,
+            error TEXT,
+            rest TEXT,
+            PRIMARY KEY (trace_id, span_id, backend)
+        )
+        """,
+        """
+        CREATE TABLE unsent_given_up (
+            backend TEXT NOT NULL,
+            why TEXT NOT NULL,
+            spans BIGINT NOT NULL,
+            PRIMARY KEY (backend, why)
+        )
+        """,
+    ),
+)
+
+STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED, ACCOUNTS, UNSENT)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

@@ -33,6 +33,7 @@ from tracehooks.store.encoding import (
     to_micros,
 )
 from tracehooks.store.listed import prune_listed
+from tracehooks.store.unsent import Unsent, forget_traces, note
 from tracehooks.store.upserts import insert_missing
 
 logger = logging.getLogger("tracehooks")
@@ -70,8 +71,13 @@ class Spans:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database, self._clock = database, clock
 
-    def add(self, spans: Sequence[SpanRecord]) -> int:
+    def add(
+        self, spans: Sequence[SpanRecord], unsent: Callable[[], Sequence[Unsent]] = tuple, owner: str = ""
+    ) -> int:
         """Store ``spans``; those that are there already are left alone. Returns how many are new.
+
+        ``unsent``, asked within the transaction, names those that backends have not got yet; the process
+        ``owner`` is about to send them.
 
         The calls of every trace touched are derived anew in the same transaction, so the order in which a
         trace's spans arrive, and the process they arrive from, do not matter.
@@ -86,6 +92,7 @@ class Spans:
             new = insert_missing(connection, SPANS, KEY, rows)
             for traces in chunks(sorted({row["trace_id"] for row in rows}), TRACES_AT_ONCE):
                 _derive(connection, traces, now)
+            note(connection, unsent(), owner, now)
             return new
 
         return self._database.write(Area.SPANS, work) if rows else 0
@@ -202,4 +209,5 @@ def _prune_some(connection: Connection, limit: int) -> int:
     if not traces:
         return 0
     connection.execute(delete(CALLS).where(CALLS.c.trace_id.in_(traces)))
+    forget_traces(connection, traces)
     return connection.execute(delete(SPANS).where(SPANS.c.trace_id.in_(traces))).rowcount

@@ -28,6 +28,7 @@ from tracehooks.store.schedulers import Schedulers
 from tracehooks.store.scores import Scores
 from tracehooks.store.search import Search
 from tracehooks.store.spans import Spans
+from tracehooks.store.unsent import UnsentSpans
 from tracehooks.store.url import MEMORY
 from tracehooks.store.verdicts import Verdicts
 
@@ -63,6 +64,7 @@ class Store:
         self.notices = Notices(database, clock)
         self.listed = Listed(database)
         self.losses = Losses(database, clock)
+        self.unsent = UnsentSpans(database, clock)
         self.references = References(database)
         self.overview = Overview(database)
         self.search = Search(database)
