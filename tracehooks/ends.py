@@ -12,6 +12,8 @@ is interrupted may hold a lock that finishing needs, and goes on only when the h
 handler finishes in a thread of its own, and waits for it no longer than the time allows, whatever that may be
 stuck on. Where it has interrupted code of ours, which holds its locks for an instant only, it lets that go on
 first, and comes again.
+
+A child of multiprocessing has SIGTERM for itself when it begins to have something to finish, and not before.
 """
 
 import _thread
@@ -24,6 +26,8 @@ import threading
 from collections.abc import Callable
 from time import monotonic, sleep
 from types import FrameType
+
+from tracehooks.waking import AroundFork, Waker
 
 LEAST = 0.1  # seconds that each call gets
 GRACE = 0.5  # seconds that a finish may be late, before it is not waited for any more
@@ -44,6 +48,7 @@ class Ends:
         self._finishing = finish
         self._seconds = seconds
         self._is_watching = False
+        self._waker = Waker(signal.SIGTERM, self._insist)
         self._begin()
 
     def _begin(self) -> None:
@@ -59,12 +64,18 @@ class Ends:
         if self._is_watching:
             return
         self._is_watching = True
+        AroundFork(signal.SIGTERM, lambda: not self.is_abrupt, self._waker.close).register()
         atexit.register(self._finish)
         with contextlib.suppress(ImportError):  # a child of multiprocessing leaves without atexit
             from multiprocessing import util
 
             util.Finalize(None, self._finish, exitpriority=10)
             util.register_after_fork(self, Ends._watch_child)
+
+    def watch_again(self) -> None:
+        """Take SIGTERM in a process that begins to have something to finish, if it was watched before."""
+        if self._is_watching:
+            self._take_sigterm()
 
     @property
     def is_abrupt(self) -> bool:
@@ -93,13 +104,16 @@ class Ends:
         from multiprocessing import util
 
         util.Finalize(None, self._finish, exitpriority=10)
+        if not self.is_abrupt:  # one that has nothing to finish is ended by the system, at once
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def _take_sigterm(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             with contextlib.suppress(ValueError, OSError):  # not the main interpreter
-                signal.signal(signal.SIGTERM, self._on_sigterm)
+                if not (CAN_REPEAT and _is_waited_for()) or self._waker.open():
+                    signal.signal(signal.SIGTERM, self._on_sigterm)
 
     def _on_sigterm(self, number: int, frame: FrameType | None) -> None:
         if self._pid != os.getpid():
@@ -110,6 +124,12 @@ class Ends:
             self._is_ending = True
             self._finish_beside()
             _die(number)
+
+    def _insist(self) -> None:
+        """SIGTERM was noted: it is sent until its handler runs, unless that is not ours any more."""
+        while not self.is_abrupt and not self._is_ending:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+            sleep(AGAIN)
 
     def _comes_again(self, number: int) -> bool:
         if self._called is None:
@@ -139,6 +159,12 @@ class Ends:
         with contextlib.suppress(RuntimeError):
             _thread.start_new_thread(finish, ())
             done.acquire(timeout=self._left + GRACE)
+
+
+def _is_waited_for() -> bool:
+    """Whether a process of multiprocessing started this one: it sends SIGTERM once, and waits."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
 
 
 def _is_ours(frame: FrameType | None) -> bool:

@@ -24,6 +24,7 @@ from tracehooks.hooks.online import COMMIT_INTERVAL, NO_COUNTS, Online
 from tracehooks.tracing.pipeline import INTERVAL, Pipeline, is_ours
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.trouble import trouble
+from tracehooks.worker import when_starting
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -234,11 +235,12 @@ def _open(
     before, online_before = _runtime.pipeline, _runtime.online
     ends.watch()
     interval = PROMPT_INTERVAL if ends.is_abrupt else INTERVAL
-    pipeline = Pipeline(_exporters(settings), keep=belongs_here, interval=interval)
+    exporters = _exporters(settings)
+    pipeline = Pipeline(exporters, keep=belongs_here, interval=interval)
     online = Online(settings, interval=min(interval, COMMIT_INTERVAL))
     hooked = not settings.hooks
     pipeline.listen(online.on_span, online.on_start, online.on_other, online.on_refused, hooked_only=hooked)
-    further = forwarding(settings, private=provider is None)
+    further = forwarding(settings, private=provider is None, beside=exporters)
     if further is not None:
         pipeline.listen(further.on_span, on_refused=further.on_span)
     door.open(
@@ -319,5 +321,6 @@ def _finish(timeout: float) -> None:
 
 
 ends = Ends(_finish, EXIT_TIMEOUT)
+when_starting(ends.watch_again)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_runtime.renew_lock)

@@ -130,6 +130,9 @@ class BackgroundWorker(Generic[T]):
     def _start(self) -> bool:
         if self._thread is not None and self._thread.is_alive():
             return True
+        for function in _starting:
+            with contextlib.suppress(Exception):
+                function()
         self._thread = threading.Thread(target=self._run, name=f"tracehooks-{self.name}", daemon=True)
         try:
             self._thread.start()
@@ -189,6 +192,12 @@ class BackgroundWorker(Generic[T]):
 
 
 _workers: "weakref.WeakSet[BackgroundWorker[Any]]" = weakref.WeakSet()
+_starting: list[Callable[[], object]] = []
+
+
+def when_starting(function: Callable[[], object]) -> None:
+    """Have ``function`` called whenever a worker starts its thread, on the thread that has work for it."""
+    _starting.append(function)
 
 
 def _reset_in_child() -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ PREAMBLE = (
 )
 SETTLED = 0.15  # seconds, fewer than the app's slow scorer takes
 LOST = 8  # seconds after which a signal is sent again, longer than any end may take
-PATIENCE = 40  # seconds for a process on a busy machine; one that waits does so for longer
+TOO_LONG = 80  # seconds for a process on a busy machine
 NAMES = ("length", "quality", "thumbs")
 
 
@@ -83,6 +84,18 @@ def run(
         stderr=subprocess.PIPE,
         text=True,
     )
+    # faulthandler says where it hangs
+    watchdog = threading.Timer(TOO_LONG, process.send_signal, [signal.SIGABRT])
+    watchdog.start()
+    try:
+        return _to_its_end(process, kill)
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.communicate()
+
+
+def _to_its_end(process: "subprocess.Popen[str]", kill: signal.Signals | None) -> Ended:
     assert process.stdout is not None
     begun = time.monotonic()
     first = process.stdout.readline()
@@ -93,11 +106,11 @@ def run(
     if first:
         begun = time.monotonic()
     try:
-        out, err = process.communicate(timeout=PATIENCE if kill is None else LOST)
+        out, err = process.communicate(timeout=TOO_LONG if kill is None else LOST)
     except subprocess.TimeoutExpired:
-        process.send_signal(kill or signal.SIGABRT)  # faulthandler says where it hangs
+        process.send_signal(kill or signal.SIGABRT)
         begun = time.monotonic()
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TOO_LONG)
     return Ended(process.returncode, time.monotonic() - begun, first + out, err)
 
 

@@ -132,6 +132,21 @@ def test_multiprocessing(tmp_path: Path, body: str, calls: int) -> None:
         assert found == everything(calls), method
 
 
+@pytest.mark.parametrize("initializer", ["None", "tracehooks.init"])
+def test_pools_that_are_terminated_at_once_end(tmp_path: Path, initializer: str) -> None:
+    """Their workers get SIGTERM once, whatever they are just doing, and are waited for with no limit."""
+    body = f"""
+    import multiprocessing
+    if __name__ == "__main__":
+        tracehooks.init()
+        for _ in range(60):
+            with multiprocessing.get_context("fork").Pool(2, initializer={initializer}):
+                pass
+    """
+    ended = run(tmp_path, body)
+    assert ended.code == 0, ended.err
+
+
 def test_a_pool_that_is_terminated(tmp_path: Path) -> None:
     """``multiprocessing.Pool`` ends its workers by SIGTERM."""
     (tmp_path / "work.py").write_text(WORK)
