@@ -57,7 +57,7 @@ class Answer:
 
     ``prompt`` is what was sent, after masking: a list of ``{"role", "content"}``. ``raw`` is the last
     reply's text. ``attempts`` counts requests sent. ``detail`` is one line for a person. ``cached`` says that
-    an earlier run was answered this, and nobody was asked now.
+    an earlier run was answered this, and nobody was asked now; ``batched`` that a batch brought the answer.
     """
 
     value: Any = None
@@ -69,6 +69,7 @@ class Answer:
     raw: str | None = None
     attempts: int = 1
     cached: bool = False
+    batched: bool = False
 
 
 @runtime_checkable

@@ -7,6 +7,7 @@ from typing import Any
 from tracehooks.judges.completions import Completion, CompletionFailed, Messages
 from tracehooks.judges.echoes import is_echo, repeats_material
 from tracehooks.judges.memory import current_memory, fingerprint
+from tracehooks.judges.posting import Letter, current_post, next_custom_id
 from tracehooks.judges.prompts import CLOSING, RULES, Prompt, correction, render
 from tracehooks.judges.replies import decode, sanitized
 from tracehooks.judges.untraced import untraced
@@ -58,6 +59,17 @@ class BaseJudge:
         """Send ``messages``; raises CompletionFailed when no reply came."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to send a question")
 
+    def _request(self, messages: Messages, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The request for ``messages`` as it stands in a batch; None for a judge that has no batches."""
+        return None
+
+    def _answered_by(self, letter: Letter) -> Completion | None:
+        """The reply in an answered letter; None when the question is to be asked again.
+
+        Raises CompletionFailed when it failed for good.
+        """
+        return None
+
     async def aclose(self) -> None:
         """Close what is open on the running event loop. The judge can be used again."""
 
@@ -73,14 +85,21 @@ class _Asking:
         self.usage = Usage()
         self.attempts = 0
         self.raw: str | None = None
+        self.post = current_post()
+        self.custom_id = next_custom_id()
+        self.letter: Letter | None = None
+        self.batched = False
 
     async def answered(self) -> Answer:
         """The answer: the one that is remembered, or else a new one, remembered if it is a verdict."""
+        if self.post is not None and self.custom_id is not None:
+            self.letter = self.post.find(self.custom_id, self._fingerprint())
         memory = current_memory()
         if memory is None:
             return await self.answer()
         place = memory.place(self._fingerprint())
-        recalled = self._recalled(memory.recall(place))
+        # an answer of this run's own batch is paid for: it comes before that of another run
+        recalled = None if self.letter else self._recalled(memory.recall(place))
         if recalled is not None:
             return recalled
         answer = await self.answer()
@@ -123,6 +142,8 @@ class _Asking:
         """The answer to the question, after one correction at most."""
         prompt = self._rendered()
         self.messages = list(prompt.messages)
+        if self._is_posted(prompt):
+            return self.failed(Reason.NOT_ATTEMPTED, "the question waits for its batch")
         first = await self._turn(prompt)
         if first.reason is not Reason.MALFORMED:
             return first
@@ -134,12 +155,33 @@ class _Asking:
         return self._answer(reason=reason, detail=detail)
 
     def _rendered(self) -> Prompt:
-        return render(self.question, self._material())
+        return render(self.question, self._material(), self.letter.nonce if self.letter else None)
+
+    def _is_posted(self, prompt: Prompt) -> bool:
+        """Put the question into a batch, where one is made up."""
+        if self.post is None or self.custom_id is None or self.letter is not None:
+            return False
+        body = self.judge._request(self.messages, self.question.schema)
+        if body is None:
+            return False
+        letter = Letter(custom_id=self.custom_id, question=self._fingerprint(), nonce=prompt.nonce, body=body)
+        return self.post.put(letter, self.judge)
+
+    async def _completion(self) -> Completion:
+        """The reply to the conversation so far: the one that a batch brought, or else a new one."""
+        letter, self.letter = self.letter, None  # it answers the first turn only
+        if letter is not None:
+            self.batched = True
+            found = self.judge._answered_by(letter)
+            if found is not None:
+                return found
+            self.batched = False
+        with untraced():
+            return await self.judge._complete(self.messages, self.question.schema)
 
     async def _turn(self, prompt: Prompt) -> Answer:
         try:
-            with untraced():
-                completion = await self.judge._complete(self.messages, self.question.schema)
+            completion = await self._completion()
         except CompletionFailed as failure:
             self.attempts += failure.attempts
             return self.failed(failure.reason, failure.detail)
@@ -174,6 +216,7 @@ class _Asking:
             prompt=tuple(self.messages),
             raw=self.raw,
             attempts=self.attempts,
+            batched=self.batched,
             **outcome,
         )
 

@@ -11,11 +11,13 @@ import orjson
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.judges.asking import BaseJudge
+from tracehooks.judges.batch_api import BatchApi
 from tracehooks.judges.clients import LoopClients
 from tracehooks.judges.completions import Completion, CompletionFailed, Messages
 from tracehooks.judges.failures import complaint, failure_in_reply, failure_of, failure_of_status
 from tracehooks.judges.formats import RequestForm, limit_in
 from tracehooks.judges.limiter import Limiter, Turn
+from tracehooks.judges.posting import Letter
 from tracehooks.judges.retrying import Retry
 from tracehooks.judges.terms import NOTHING, UNKNOWN, Need, current_terms
 from tracehooks.judges.wire import completion_of, decoded, first_choice
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from tracehooks.settings import JudgeSettings
 
 _PATH = "/chat/completions"
+OK = 200
 _BYTES_PER_TOKEN = 4  # about, to pace requests by; corrected by what they used
 _FRAMING = 64  # tokens that a server puts round a conversation, at most
 _MOST_DETAIL = 300
@@ -131,9 +134,28 @@ class OpenAIJudge(BaseJudge):
         limit = {} if self.max_output_tokens is None else {"max_output_tokens": self.max_output_tokens}
         return {**super().options, "temperature": self.temperature, **limit}
 
+    def batch_api(self) -> BatchApi:
+        """The Batch API of the server, as it may be."""
+        return BatchApi(self._client, self._scrubbed, self.timeout)
+
     async def aclose(self) -> None:
         """Close the running loop's connections. Not needed under asyncio.run, which ends them itself."""
         await self._clients.aclose()
+
+    def _request(self, messages: Messages, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._form.body(list(messages), schema)
+
+    def _answered_by(self, letter: Letter) -> Completion | None:
+        try:
+            if letter.status == OK:
+                return self._completion(letter.reply, "in a batch")
+            raise self._refusal(letter.status or 0, letter.reply, {}, letter.body)
+        except _FormRefused:
+            return None
+        except CompletionFailed as failure:
+            if failure.retry:
+                return None  # a live request would be sent again, too
+            raise
 
     async def _complete(self, messages: Messages, schema: Mapping[str, Any]) -> Completion:
         here = await self._clients.here()
@@ -207,10 +229,14 @@ class OpenAIJudge(BaseJudge):
             detail = f"the judge did not answer within {self.timeout:g} s"
             raise CompletionFailed(Reason.TIMEOUT, detail, retry=True) from None
         except openai.APIStatusError as error:
-            raise self._refusal(error.response, body) from None
+            said = decoded(error.response)
+            said = error.response.text if said is None else said
+            headers = error.response.headers
+            raise self._refusal(error.response.status_code, said, headers, body) from None
         except openai.OpenAIError as error:
             raise failure_of(error, self._scrubbed) from None
-        return self._completion(response)
+        kind = response.headers.get("content-type", "no content type")
+        return self._completion(decoded(response), kind)
 
     async def _post(self, client: "AsyncOpenAI", content: bytes) -> "httpx2.Response":
         # The client's own typed `create` rewrites the arguments and validates the reply, at half the cost of
@@ -219,20 +245,16 @@ class OpenAIJudge(BaseJudge):
 
         return await client.post(_PATH, cast_to=httpx2.Response, content=content)
 
-    def _refusal(self, response: "httpx2.Response", body: dict[str, Any]) -> Exception:
-        said = decoded(response)
-        if said is None:
-            said = response.text
-        status = response.status_code
-        failure = failure_of_status(status, said, response.headers, self._scrubbed)
+    def _refusal(
+        self, status: int, said: Any, headers: Mapping[str, str], body: Mapping[str, Any]
+    ) -> Exception:
+        failure = failure_of_status(status, said, headers, self._scrubbed)
         if failure.reason is Reason.REJECTED and self._form.give_way(body, status, complaint(said)):
             return _FormRefused()
         return failure
 
-    def _completion(self, response: "httpx2.Response") -> Completion:
-        reply = decoded(response)
+    def _completion(self, reply: Any, kind: str) -> Completion:
         if not isinstance(reply, dict):
-            kind = response.headers.get("content-type", "no content type")
             detail = f"the judge's server answered 200 with something that is no completion ({kind})"
             raise CompletionFailed(Reason.SERVER_ERROR, detail, retry=True)
         error = first_choice(reply).get("error") if reply.get("choices") else reply.get("error")

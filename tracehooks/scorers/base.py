@@ -76,6 +76,7 @@ class JudgedScorer:
             "attempts": answer.attempts,
             "truncated": call.truncated,
             **({"cached": True} if answer.cached else {}),
+            **({"batched": True} if answer.batched else {}),
             **more,
         }
 

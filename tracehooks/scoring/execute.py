@@ -8,6 +8,7 @@ from typing import Any
 
 from tracehooks.contained import contained
 from tracehooks.errors import InvalidScoreError
+from tracehooks.judges.posting import asking_about
 from tracehooks.records import AgentCall, Reason, Score, Status, checked_value
 
 logger = logging.getLogger("tracehooks")
@@ -88,8 +89,9 @@ def _is_over(grant: Grant) -> bool:
 async def run_scorer(scorer: Any, call: AgentCall, seconds: float | None = None) -> Score:
     """What ``scorer`` finds about ``call`` within ``seconds``, checked. Raises only CancelledError."""
     try:
-        async with asyncio.timeout(seconds):
-            score = await contained(scorer.score(call))
+        with asking_about(call.ref):
+            async with asyncio.timeout(seconds):
+                score = await contained(scorer.score(call))
         return checked(scorer, score)
     except TimeoutError:
         return unscored(
