@@ -11,6 +11,7 @@ from tests.store.making import ALWAYS, START, Clock, span_id, trace_id
 from tracehooks.errors import StoreError
 from tracehooks.store import Store, open_store
 from tracehooks.store.accounts import ACCOUNTS, HOLDS
+from tracehooks.store.batches import BATCHES, LETTERS
 from tracehooks.store.calls import CALLS
 from tracehooks.store.canaries import CANARIES
 from tracehooks.store.database import Database
@@ -33,6 +34,8 @@ from tracehooks.store.verdicts import VERDICTS
 
 TABLES = (
     ACCOUNTS,
+    BATCHES,
+    LETTERS,
     CALLS,
     CANARIES,
     DECISIONS,

@@ -39,7 +39,7 @@ class NoSuchBatch(Exception):  # noqa: N818 - it says what the server says
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteBatch:
-    """A batch as the server tells of it: ``complaint`` is what is wrong with it, ``files`` what it brought."""
+    """A batch as the server tells of it: ``complaint`` is what is wrong, ``files`` what it brought."""
 
     id: str
     status: str

@@ -1,4 +1,4 @@
-"""Posting: questions for a judge that go into a batch in place of being asked, to be answered from it later."""
+"""Posting: a judge's questions that go into a batch instead of being asked, and are answered by it later."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -417,7 +417,51 @@ UNSENT = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED, ACCOUNTS, UNSENT)
+BATCHES = Step(
+    "questions in batches of the judge's provider",
+    (
+        """
+        CREATE TABLE batches (
+            id TEXT NOT NULL PRIMARY KEY,
+            run_id TEXT NOT NULL REFERENCES runs (id),
+            state TEXT NOT NULL CHECK (state IN ('intended', 'submitted', 'over')),
+            requests BIGINT NOT NULL,
+            intended_at BIGINT NOT NULL,
+            due BIGINT NOT NULL,
+            tried_at BIGINT,
+            looked_at BIGINT,
+            cancelled_at BIGINT,
+            remote_id TEXT,
+            status TEXT,
+            detail TEXT NOT NULL,
+            answered BIGINT NOT NULL,
+            failed BIGINT NOT NULL,
+            ignored BIGINT NOT NULL,
+            input_tokens BIGINT NOT NULL,
+            output_tokens BIGINT NOT NULL
+        )
+        """,
+        "CREATE INDEX batches_by_run ON batches (run_id)",
+        """
+        CREATE TABLE letters (
+            batch_id TEXT NOT NULL REFERENCES batches (id),
+            custom_id TEXT NOT NULL,
+            run_id TEXT NOT NULL,
+            question TEXT NOT NULL,
+            nonce TEXT NOT NULL,
+            body TEXT NOT NULL,
+            hold TEXT,
+            settled SMALLINT NOT NULL,
+            status BIGINT,
+            reply TEXT,
+            PRIMARY KEY (batch_id, custom_id)
+        )
+        """,
+        "CREATE INDEX letters_by_run ON letters (run_id, custom_id)",
+    ),
+)
+
+STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED, ACCOUNTS, UNSENT, BATCHES)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

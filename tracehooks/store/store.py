@@ -7,6 +7,7 @@ from functools import partial
 from types import TracebackType
 
 from tracehooks.store.accounts import Accounts
+from tracehooks.store.batches import Batches
 from tracehooks.store.calls import Calls
 from tracehooks.store.canaries import Canaries
 from tracehooks.store.database import Database
@@ -59,6 +60,7 @@ class Store:
         self.accounts = Accounts(database, clock)
         self.verdicts = Verdicts(database, clock)
         self.canaries = Canaries(database)
+        self.batches = Batches(database)
         self.firings = Firings(database, clock)
         self.schedulers = Schedulers(database, clock)
         self.notices = Notices(database, clock)
