@@ -1,5 +1,6 @@
 """Running a script to its end, and looking at what was left."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -83,15 +84,17 @@ def run(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
-    # faulthandler says where it hangs
-    watchdog = threading.Timer(TOO_LONG, process.send_signal, [signal.SIGABRT])
+    # faulthandler says where it hangs, and its children too
+    watchdog = threading.Timer(TOO_LONG, os.killpg, [process.pid, signal.SIGABRT])
     watchdog.start()
     try:
         return _to_its_end(process, kill)
     finally:
         watchdog.cancel()
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):  # whatever it has left behind
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 
@@ -108,7 +111,7 @@ def _to_its_end(process: "subprocess.Popen[str]", kill: signal.Signals | None) -
     try:
         out, err = process.communicate(timeout=TOO_LONG if kill is None else LOST)
     except subprocess.TimeoutExpired:
-        process.send_signal(kill or signal.SIGABRT)
+        os.killpg(process.pid, kill or signal.SIGABRT)
         begun = time.monotonic()
         out, err = process.communicate(timeout=TOO_LONG)
     return Ended(process.returncode, time.monotonic() - begun, first + out, err)
