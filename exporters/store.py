@@ -1,6 +1,10 @@
 """Spans into the local store, on the tracing pipeline's background thread."""
 
+import contextlib
 import logging
+import os
+import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, sleep
@@ -16,8 +20,12 @@ from tracehooks.calls.dialects import is_known
 from tracehooks.calls.named_text import TextPath, with_named_text
 from tracehooks.calls.span import scope_of
 from tracehooks.errors import StoreError, TracehooksError
+from tracehooks.exporters.awaited import Awaited
+from tracehooks.exporters.stored_spans import rest_of
+from tracehooks.scoring.coordinator import this_owner
 from tracehooks.settings import Settings
 from tracehooks.store import Store, open_store
+from tracehooks.store.unsent import Place
 
 logger = logging.getLogger("tracehooks")
 
@@ -28,6 +36,7 @@ PREVIEW_CHARS = 100_000
 AT_ONCE = 16
 BREATH = 0.001  # seconds
 AGAIN = 60.0  # seconds before the same trouble with the store is told again
+TRIM_EVERY = 10_000  # spans stored between two looks at how many wait for a backend
 
 
 class StoreSpanExporter(SpanExporter):
@@ -37,17 +46,25 @@ class StoreSpanExporter(SpanExporter):
     never takes its batch along; an oversized one is kept with its long values cut. ``stored``, ``ignored``
     and ``lost`` add up to the spans of all batches but those that FAILURE gave back. ``text`` is the setting
     that says where an agent's answer lies.
+
+    After :meth:`await_backends` it notes with each span which backends have not got it yet, until
+    :meth:`note_taken` says that they have.
     """
 
     def __init__(self, url: str, text: str | None = None) -> None:
         self._url = url
         self._text = TextPath.parse(text) if text else None
         self._store: Store | None = None
+        self._opening = threading.RLock()
+        self._awaited: Awaited | None = None
+        self._backends: tuple[str, ...] = ()
+        self._untrimmed = 0
         self._shut = False
         self._told, self._told_at = "", 0.0
         self.stored = 0
         self.ignored = 0
         self.lost = 0
+        _exporters.add(self)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "StoreSpanExporter":
@@ -60,7 +77,8 @@ class StoreSpanExporter(SpanExporter):
         stored = 0
         for start in range(0, len(ours), AT_ONCE):
             some = ours[start : start + AT_ONCE]
-            stored += self._save([record for span in some if (record := _record(span)) is not None])
+            records = [record for span in some if (record := _record(span)) is not None]
+            stored += self._save(records, self._rests(some))
             sleep(BREATH)
         if ours and not stored:
             return SpanExportResult.FAILURE
@@ -78,6 +96,29 @@ class StoreSpanExporter(SpanExporter):
             return False
         return True
 
+    def await_backends(self, backends: Mapping[str, Mapping[str, Any]]) -> None:
+        """From now on note which spans these have not got; for each, what else to keep of this process."""
+        self._awaited, self._backends = Awaited(backends), tuple(backends)
+
+    def note_taken(self, backend: str, places: Sequence[Place]) -> None:
+        """Note that ``backend`` has these spans, given as (trace id, span id); from any thread. Never raises.
+
+        What could not be noted is sent to the backend a second time, later.
+        """
+        if self._awaited is None:
+            return
+        self._awaited.taken(backend, places)
+        try:
+            self._awaited.settled(backend, self._opened().unsent.taken(backend, places))
+        except Exception as error:
+            logger.info("it could not be noted that %s has %d spans: %s", backend, len(places), error)
+
+    def renew_locks(self) -> None:
+        """In a forked child: another thread of the parent may have held them."""
+        self._opening = threading.RLock()
+        if self._awaited is not None:
+            self._awaited.renew_lock()
+
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         """Nothing waits here: what was exported is stored."""
         return True
@@ -89,18 +130,42 @@ class StoreSpanExporter(SpanExporter):
         if store is not None:
             store.close()
 
-    def _save(self, records: Sequence[SpanRecord]) -> int:
+    def _rests(self, spans: Sequence[ReadableSpan]) -> dict[Place, dict[str, Any]]:
+        """What must be noted to send these from the store, if anybody waits for them."""
+        if self._awaited is None:
+            return {}
+        rests = {}
+        for span in spans:
+            with contextlib.suppress(Exception):  # of an odd span the store has what it has
+                rests[_place(span)] = rest_of(span)
+        return rests
+
+    def _save(self, records: Sequence[SpanRecord], rests: Mapping[Place, Mapping[str, Any]]) -> int:
         """Store ``records``, together if possible. Returns how many were stored, now or before."""
         if not records:
             return 0
         try:
-            self._opened().spans.add(with_named_text(records, self._text))
+            self._add(with_named_text(records, self._text), rests)
         except Exception as error:
             if len(records) == 1 or not _is_about_the_data(error):
                 self._tell(len(records), error)
                 return 0
-            return sum(self._save([record]) for record in records)
+            return sum(self._save([record], rests) for record in records)
         return len(records)
+
+    def _add(self, records: Sequence[SpanRecord], rests: Mapping[Place, Mapping[str, Any]]) -> None:
+        store, awaited = self._opened(), self._awaited
+        if awaited is None:
+            store.spans.add(records)
+            return
+        theirs = {place: rests.get(place, {}) for one in records for place in [(one.trace_id, one.span_id)]}
+        store.spans.add(records, lambda: awaited.unsent(theirs), this_owner())
+        awaited.stored(theirs)
+        self._untrimmed += len(records)
+        if self._untrimmed >= TRIM_EVERY:
+            self._untrimmed = 0
+            for backend in self._backends:
+                store.unsent.trim(backend)
 
     def _tell(self, count: int, error: Exception) -> None:
         """Warn, but once a minute of the same: a full disk must not fill the application's log."""
@@ -110,11 +175,12 @@ class StoreSpanExporter(SpanExporter):
         _warn(count, error)
 
     def _opened(self) -> Store:
-        if self._shut:
-            raise StoreError("the exporter was shut down before this span came")
-        if self._store is None:
-            self._store = open_store(self._url)
-        return self._store
+        with self._opening:
+            if self._shut:
+                raise StoreError("the exporter was shut down before this span came")
+            if self._store is None:
+                self._store = open_store(self._url)
+            return self._store
 
 
 def is_agents_own(span: ReadableSpan) -> bool:
@@ -150,6 +216,12 @@ def _cut_value(value: Any) -> Any:
     return orjson.dumps({"truncated": True, "length": len(value), "preview": preview}).decode()
 
 
+def _place(span: ReadableSpan) -> Place:
+    context = span.get_span_context()
+    assert context is not None  # only finished spans come here
+    return format(context.trace_id, "032x"), format(context.span_id, "016x")
+
+
 def _record(span: ReadableSpan) -> SpanRecord | None:
     try:
         return fitted(span_record(span))
@@ -168,3 +240,15 @@ def _is_about_the_data(error: Exception) -> bool:
     if isinstance(error, TracehooksError):
         return isinstance(cause, DBAPIError) and not isinstance(cause, OperationalError)
     return True
+
+
+_exporters: "weakref.WeakSet[StoreSpanExporter]" = weakref.WeakSet()
+
+
+def _renew_in_child() -> None:
+    for exporter in list(_exporters):
+        exporter.renew_locks()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_in_child)

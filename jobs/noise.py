@@ -7,6 +7,7 @@ the same machine as any night's (``tracehooks.scoring``). Each goes on where it 
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -31,6 +32,7 @@ from tracehooks.scoring.coordinator import is_dead, this_owner
 from tracehooks.scoring.estimating import estimate
 from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
+from tracehooks.scoring.resending import Resender
 from tracehooks.scoring.spending import budget_reasons, check_budget, spent_dict
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
@@ -290,9 +292,10 @@ class NoiseNight:
             report=self._report(run, outcome),
             ended=self.clock(),
         )
-        deliverer = Deliverer(self.store, self._sinks, owner=self.owner)
-        if deliverer.deliver(DELIVERY_SECONDS):
-            deliverer.confirm(CONFIRMATION_SECONDS)
+        with closing(Resender.from_settings(self.settings, self.store, self.owner)) as spans:
+            deliverer = Deliverer(self.store, self._sinks, owner=self.owner, spans=spans)
+            if deliverer.deliver(DELIVERY_SECONDS):
+                deliverer.confirm(CONFIRMATION_SECONDS)
         return with_links(self.settings, self.store, run.id)
 
     def _report(self, run: RunRecord, outcome: NoiseOutcome) -> dict[str, Any]:

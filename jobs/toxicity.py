@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.estimating import Estimate, estimate
 from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
+from tracehooks.scoring.resending import Resender
 from tracehooks.scoring.reviewing import send_to_review
 from tracehooks.scoring.source import LOCAL, load_source
 from tracehooks.scoring.spending import budget_reasons, check_budget, spending, spent_dict
@@ -308,9 +310,10 @@ class ToxicityNight:
             },
             ended=self.clock(),
         )
-        deliverer = Deliverer(self.store, self._sinks, owner=self.owner)
-        if deliverer.deliver(DELIVERY_SECONDS):
-            deliverer.confirm(CONFIRMATION_SECONDS)
+        with closing(Resender.from_settings(self.settings, self.store, self.owner)) as spans:
+            deliverer = Deliverer(self.store, self._sinks, owner=self.owner, spans=spans)
+            if deliverer.deliver(DELIVERY_SECONDS):
+                deliverer.confirm(CONFIRMATION_SECONDS)
         send_to_review(self.settings, self.store, run.id)
         return with_links(self.settings, self.store, run.id)
 

@@ -4,9 +4,12 @@ A package offers exporters through an entry point of the group ``tracehooks.span
 ``(settings) -> {name: exporter}``, empty where the settings and the environment ask for none. An exporter is
 OpenTelemetry's own; it gets the spans that the store gets, on a background thread. One that has
 ``only_private = True`` gets none of an application's own tracer provider, which has exporters of its own.
+
+What an exporter that ``takes_again`` (see ``tracehooks.scoring.resending``) could not send is known to the
+store, and sent from there once its backend takes spans again, by this process or by any later one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -18,6 +21,7 @@ from tracehooks.tracing.provider import door
 from tracehooks.tracing.trouble import trouble
 
 if TYPE_CHECKING:
+    from tracehooks.resending import Later
     from tracehooks.settings import Settings
 
 GROUP = "tracehooks.span_exporters"
@@ -28,7 +32,8 @@ FINISH_SECONDS = 2.0  # at the end of the process: the spans are in the store as
 class Forwarding:
     """Takes part in the running product: the pipeline tells :meth:`on_span`."""
 
-    def __init__(self, exporters: Mapping[str, SpanExporter]) -> None:
+    def __init__(self, exporters: Mapping[str, SpanExporter], later: "Later | None" = None) -> None:
+        self._later = later
         self._pipelines = {name: Pipeline([exporter]) for name, exporter in exporters.items()}
         private = {name for name, exporter in exporters.items() if is_only_private(exporter)}
         self._everywhere = [one for name, one in self._pipelines.items() if name not in private]
@@ -61,16 +66,24 @@ class Forwarding:
         self._seconds = FINISH_SECONDS if done else LEAST
         for name, pipeline in self._pipelines.items():
             if left := pipeline.stats()["pending"]:
-                trouble(f"sending spans to {name}", f"{left} were not sent in time at the end of the process")
+                trouble(
+                    f"sending spans to {name}", _left_over(left, self._later and name in self._later.names)
+                )
         return done
 
     def shutdown(self, timeout: float) -> bool:
         """Export what is left, and stop."""
+        if self._later is not None:
+            self._later.close()
         return self._each(timeout, Pipeline.close)
 
     def stats(self) -> Mapping[str, Any]:
-        """The counts of each exporter, by its name."""
-        return {"forwarded": {name: _counts(pipeline) for name, pipeline in self._pipelines.items()}}
+        """The counts of each exporter, by its name; ``resent`` are those sent from the store."""
+        found = {name: _counts(pipeline) for name, pipeline in self._pipelines.items()}
+        if self._later is not None:
+            for name in self._later.names:
+                found[name]["resent"] = self._later.sent[name]
+        return {"forwarded": found}
 
     def _each(self, timeout: float, function: Callable[[Pipeline, float], bool]) -> bool:
         """Call ``function`` for each; all have begun before the first is waited for."""
@@ -84,11 +97,14 @@ class Forwarding:
         return all(done) and self._lost == before
 
 
-def forwarding(settings: "Settings", *, private: bool) -> Forwarding | None:
+def forwarding(
+    settings: "Settings", *, private: bool, beside: Sequence[SpanExporter] = ()
+) -> Forwarding | None:
     """To all exporters that the installed packages offer; None when there are none.
 
-    ``private`` False: the provider is the application's. Raises ConfigurationError for wrong settings; what
-    else an exporter fails with when it is made is told, and the others are there.
+    ``private`` False: the provider is the application's. ``beside`` are the exporters of the store. Raises
+    ConfigurationError for wrong settings; what else an exporter fails with when it is made is told, and the
+    others are there.
     """
     exporters: dict[str, SpanExporter] = {}
     for entry in entry_points(group=GROUP):
@@ -99,7 +115,20 @@ def forwarding(settings: "Settings", *, private: bool) -> Forwarding | None:
         except Exception as error:
             trouble(f"setting up the span exporter {entry.name}", error)
     wanted = {name: one for name, one in exporters.items() if private or not is_only_private(one)}
-    return Forwarding(wanted) if wanted else None
+    return Forwarding(wanted, _later(settings, wanted, beside)) if wanted else None
+
+
+def _later(
+    settings: "Settings", exporters: Mapping[str, SpanExporter], beside: Sequence[SpanExporter]
+) -> "Later | None":
+    """What sends again from the store, where there is one and some backend may get a span twice."""
+    again = {name: one for name, one in exporters.items() if getattr(one, "takes_again", False)}
+    keeper = next((one for one in beside if hasattr(one, "await_backends")), None)
+    if not again or keeper is None:
+        return None
+    from tracehooks.resending import Later
+
+    return Later(settings, again, keeper)
 
 
 def is_only_private(exporter: SpanExporter) -> bool:
@@ -110,6 +139,14 @@ def is_only_private(exporter: SpanExporter) -> bool:
 def _is_able(pipeline: Pipeline) -> bool:
     """Whether it works in a thread of its own: at its end the interpreter starts none, and none may wait."""
     return not pipeline.worker.pending or pipeline.worker.start()
+
+
+def _left_over(count: int, kept: object) -> str:
+    said = f"{count} were not sent in time at the end of the process"
+    later = (
+        "; the store has them, and the next process that delivers, or `tracehooks outbox flush`, sends them"
+    )
+    return said + later if kept else said
 
 
 def _counts(pipeline: Pipeline) -> dict[str, int]:

@@ -3,7 +3,6 @@
 Names: https://langfuse.com/integrations/native/opentelemetry#property-mapping
 """
 
-import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -95,7 +94,7 @@ def _process(known: Mapping[str, Any], resource: Mapping[str, Any], release: str
     """What is so for the whole process."""
     named = (source.get(name) for source in (known, resource) for name in (ENVIRONMENT, *ENVIRONMENTS))
     environment = next((str(value) for value in named if value), None)
-    release = release or os.environ.get("LANGFUSE_RELEASE") or resource.get(SERVICE_VERSION)
+    release = release or resource.get(SERVICE_VERSION)
     return {
         ENVIRONMENT: environment_name(environment),
         RELEASE: known.get(RELEASE) or (str(release) if release else None),

@@ -13,6 +13,7 @@ from tracehooks.errors import ConfigurationError
 from tracehooks.judges.untraced import untraced
 from tracehooks.protocols import Delivery, Receipt, ScoreSink
 from tracehooks.scoring.coordinator import is_dead
+from tracehooks.scoring.resending import Resender
 
 if TYPE_CHECKING:
     from tracehooks.settings import Settings
@@ -23,6 +24,7 @@ logger = logging.getLogger("tracehooks")
 
 BATCH = 100
 LEASE = timedelta(seconds=60)
+SPANS_SHARE = 0.5  # of the time of a pass, that spans may take before the scores
 GROUP = "tracehooks.sinks"
 
 
@@ -54,7 +56,8 @@ def unwanted(sinks: Mapping[str, ScoreSink]) -> dict[str, frozenset[str]]:
 class Deliverer:
     """Hands the outbox to the sinks in batches. A sink that fails keeps its rows for later.
 
-    ``progress`` is called after each batch with the number of scores that it settled.
+    ``progress`` is called after each batch with the number of scores that it settled. ``spans`` sends what
+    backends did not get of the spans, before the scores that are about them.
     """
 
     def __init__(
@@ -64,8 +67,10 @@ class Deliverer:
         *,
         owner: str,
         progress: Callable[[int], None] = lambda count: None,
+        spans: Resender | None = None,
     ) -> None:
         self._store, self._sinks, self._owner, self._progress = store, sinks, owner, progress
+        self._spans = spans
 
     def deliver(self, timeout: float | None = None) -> bool:
         """Deliver what is due within ``timeout`` seconds. True when nothing that was due is left.
@@ -73,6 +78,8 @@ class Deliverer:
         What was accepted, and is due to be looked for, is looked for too, once.
         """
         end = None if timeout is None else time.monotonic() + timeout
+        if self._spans is not None:
+            self._spans.resend(None if timeout is None else SPANS_SHARE * timeout)
         emptied = [self._empty(name, sink, end) for name, sink in self._sinks.items()]
         for name, sink in self._sinks.items():
             self._look(name, sink, end)
