@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from importlib import resources
@@ -20,17 +20,29 @@ _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 class Price:
     """Dollars for a million tokens of ``input`` and of ``output``, and the most tokens of one reply.
 
-    ``source`` says where the price is from, for people.
+    ``source`` says where the price is from, for people. ``batch`` is the share of it that is to be paid in a
+    batch.
     """
 
     input: Decimal
     output: Decimal
     max_output_tokens: int | None
     source: str
+    batch: Decimal = Decimal(1)
 
     def nanos(self, input_tokens: int, output_tokens: int) -> int:
         """What so many tokens cost, in billionths of a dollar, rounded up."""
         return math.ceil((self.input * input_tokens + self.output * output_tokens) * _PER_TOKEN)
+
+    @property
+    def in_batch(self) -> "Price":
+        """The price in a batch."""
+        return replace(
+            self,
+            input=self.input * self.batch,
+            output=self.output * self.batch,
+            source=f"{self.source}, {self.batch:.0%} of it in a batch",
+        )
 
 
 def price_of(model: str | None, settings: "JudgeSettings") -> Price | None:
@@ -47,6 +59,7 @@ def price_of(model: str | None, settings: "JudgeSettings") -> Price | None:
             output=Decimal(str(given.output)),
             max_output_tokens=limit or (_listed(model) or {}).get("max_output_tokens"),
             source="judge.price",
+            batch=Decimal(str(_table()["batch"] if given.batch is None else given.batch)),
         )
     found = _listed(model)
     if found is None:
@@ -56,6 +69,7 @@ def price_of(model: str | None, settings: "JudgeSettings") -> Price | None:
         output=Decimal(str(found["output"])),
         max_output_tokens=limit or found["max_output_tokens"],
         source=f"list prices of {_table()['as_of']}",
+        batch=Decimal(str(_table()["batch"])),
     )
 
 

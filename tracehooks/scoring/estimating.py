@@ -41,16 +41,20 @@ class Estimate:
     price: str | None = None
 
 
-def estimate(settings: Settings, store: "Store", scorer: Any, answers: int) -> Estimate | None:
+def estimate(
+    settings: Settings, store: "Store", scorer: Any, answers: int, *, in_batch: bool = False
+) -> Estimate | None:
     """What ``answers`` by this scorer's judge would take; None when it asks none.
 
-    Goes by the last scores of its name, those by the same judge and prompt if there are any.
+    ``in_batch`` takes the price in a batch. Goes by the last scores of its name, those by the same judge and
+    prompt if there are any.
     """
     judge = getattr(scorer, "judge", None)
     model = getattr(judge, "model", None)
     if model is None:
         return None
     price = price_of(model, settings.judge)
+    price = price.in_batch if price and in_batch else price
     known = _usages(store, scorer)
     source = price.source if price else None
     if not known or not answers:

@@ -65,15 +65,27 @@ class Spending:
                 raise CompletionFailed(Reason.OVER_BUDGET, self._why(found), attempts=0)
             await asyncio.sleep(LOOK_SECONDS * (1 + random.random()))
 
+    def hold(self, need: Need, lasts: timedelta) -> "Hold | NoRoom":
+        """A reservation for one request at once or not at all, with or without a budget, to be settled later.
+
+        Whoever settles it, in whichever process, does so on the accounts; only the first time counts.
+        """
+        most = self._spent(need.input_tokens, self._most_output(need))
+        return self.store.accounts.reserve(self._allowances(), most, lasts)
+
+    def used(self, hold: "Hold", used: Usage) -> "Spent":
+        """What a reserved request used; a count that nobody knows stands as it was reserved."""
+        most = hold.most
+        tokens_in = most.input_tokens if used.input_tokens is None else used.input_tokens
+        tokens_out = most.output_tokens if used.output_tokens is None else used.output_tokens
+        return self._spent(tokens_in, tokens_out)
+
     def settle(self, ticket: "Hold | None", used: Usage) -> None:
         """Charge what was used; a count that nobody knows is charged as it was reserved."""
         if ticket is None:
             self._counted.append(self._spent(used.input_tokens or 0, used.output_tokens or 0))
         else:
-            most = ticket.most
-            tokens_in = most.input_tokens if used.input_tokens is None else used.input_tokens
-            tokens_out = most.output_tokens if used.output_tokens is None else used.output_tokens
-            self._settled.append((ticket, self._spent(tokens_in, tokens_out)))
+            self._settled.append((ticket, self.used(ticket, used)))
             self._under_way -= 1
         if (not self._under_way and self._settled) or self._is_late:
             # others may wait for what this leaves them

@@ -83,10 +83,14 @@ class OtlpSettings(_Section):
 
 
 class PriceSettings(_Section):
-    """What the judge's tokens cost: dollars for a million of them."""
+    """What the judge's tokens cost: dollars for a million of them.
+
+    ``batch`` is the share of it that is to be paid in a batch; None is that of the table that ships with us.
+    """
 
     input: Annotated[Number, Field(ge=0)]
     output: Annotated[Number, Field(ge=0)]
+    batch: Fraction | None = None
 
 
 class CacheSettings(_Section):
@@ -243,12 +247,14 @@ class _Job(_Section):
     """What all jobs have: when they are due, in which zone, how late they may begin, how long they may take.
 
     ``schedule`` is five cron fields or ``every 6h``; None keeps ``tracehooks schedule`` from running the job.
+    With ``batch`` the judge's provider answers in a batch, for which a run waits so long at most.
     """
 
     schedule: Annotated[str, BeforeValidator(_schedule)] | None = None
     timezone: TimeZone = "UTC"
     grace: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(hours=12)
     time_limit: Annotated[Duration, Field(gt=timedelta(0))] = timedelta(hours=4)
+    batch: Annotated[Duration, Field(gt=timedelta(0))] | None = None
 
 
 class ToxicityJob(_Job):

@@ -83,6 +83,11 @@ class RunRecord:
     owner: str | None = None
     lapsed: bool = False
 
+    @property
+    def waiting(self) -> bool:
+        """Whether it was put away to wait for its batch at the judge's provider."""
+        return self.state == "interrupted" and bool((self.report.get("batch") or {}).get("waiting"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRow:
