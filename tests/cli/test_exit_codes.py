@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shop import Inside, Shop, command, environment, strict_json
-from tests.fake_openai import FakeOpenAI, ToxicWords
+from tests.fake_openai import FakeOpenAI, Held, ToxicWords
 from tests.stored import POLITE, RUDE, mixed
 from tracehooks.store import Store
 
@@ -194,7 +194,8 @@ def test_an_interrupted_night_is_put_away_and_resumed(
     tmp_path: Path, number: signal.Signals, code: int, ignoring: bool
 ) -> None:
     """promptfoo/promptfoo#335: 130 for Ctrl-C; the run is marked, its claims are free, nothing is lost."""
-    with FakeOpenAI(ToxicWords(delay=0.2)) as slow:
+    answers = Held(ToxicWords(), after=8)
+    with FakeOpenAI(answers) as slow:
         shop = Shop.at(tmp_path, mixed(60, 1), url=slow.url, job="gate: {max_rate: 0.2}")
         before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring else signal.default_int_handler)
         try:
@@ -216,6 +217,7 @@ def test_an_interrupted_night_is_put_away_and_resumed(
         status = shop.document("status")
         assert (status["exit_code"], status["runs"][0]["state"]) == (3, "interrupted")
         asked = len(slow.requests)
+        answers.let_go()
         resumed = shop.document("resume")
         assert (resumed["exit_code"], resumed["counts"]["scored"]) == (0, 60)
         assert len(slow.requests) - asked == 60 - done

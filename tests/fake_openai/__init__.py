@@ -12,12 +12,13 @@ In a process of its own: ``python -m tests.fake_openai --help``.
 
 from tests.fake_openai.replies import HANG, RESET, Reply, Wire, chat, html, raw, slow, status
 from tests.fake_openai.server import FakeOpenAI, Request
-from tests.fake_openai.toxic import ToxicWords, block
+from tests.fake_openai.toxic import Held, ToxicWords, block
 
 __all__ = [
     "HANG",
     "RESET",
     "FakeOpenAI",
+    "Held",
     "Reply",
     "Request",
     "ToxicWords",

@@ -69,3 +69,19 @@ def block(messages: Sequence[dict[str, Any]], label: str) -> str:
     user = next(message["content"] for message in messages if message["role"] == "user")
     found = re.search(rf"<<<BEGIN {label} (\w+)>>>\n(.*?)\n<<<END {label} \1>>>", user, re.DOTALL)
     return found[2] if found else ""
+
+
+class Held:
+    """``judge``, which answers ``after`` times and then hangs, until it is let go."""
+
+    def __init__(self, judge: ToxicWords, *, after: int) -> None:
+        self.judge = judge
+        self._left: float = after
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        self._left -= 1
+        return self.judge(body) if self._left >= 0 else HANG
+
+    def let_go(self) -> None:
+        """It answers from now on."""
+        self._left = float("inf")
