@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from tracehooks.jobs.drivers import UNDER_WAY, Driver, Order
+from tracehooks.jobs.drivers import Driver, Order
+from tracehooks.jobs.keeper import UNDER_WAY
 from tracehooks.jobs.timetable import Slot, Timetable
 from tracehooks.jobs.windows import WRONG_CLOCK, ResolvedWindow
 from tracehooks.scoring import Window
@@ -87,7 +88,7 @@ class Dispatcher:
         if not slots:
             return last
         run = self._run_of(last)
-        if last.state == "open" and run is not None and self._is_held(run):
+        if last.state == "open" and run is not None and (self._is_held(run) or run.waiting):
             return last  # one at a time; what came due meanwhile is looked at when it has ended
         if last.state == "open":
             self.store.firings.close(last, "missed", note="it was not brought to its end")

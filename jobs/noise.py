@@ -7,13 +7,13 @@ the same machine as any night's (``tracehooks.scoring``). Each goes on where it 
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tracehooks.errors import ConfigurationError
+from tracehooks.jobs.keeper import UNDER_WAY, RunKeeper, utc_now
 from tracehooks.jobs.noise_judging import NoiseJudging
 from tracehooks.jobs.noise_outcome import NoiseOutcome, pass_report
 from tracehooks.jobs.noise_preview import NoisePreview
@@ -27,12 +27,12 @@ from tracehooks.replay.driver import driving
 from tracehooks.replay.rows import ReplayAnswer, answers
 from tracehooks.replay.work import ReplayWork
 from tracehooks.scorers.loading import noise_scorer
-from tracehooks.scoring import Deliverer, Tally, load_sinks
-from tracehooks.scoring.coordinator import is_dead, this_owner
+from tracehooks.scoring import Tally, load_sinks
+from tracehooks.scoring.batch_report import batch_dict, put_away
+from tracehooks.scoring.batching import is_early
+from tracehooks.scoring.coordinator import this_owner
 from tracehooks.scoring.estimating import estimate
-from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
-from tracehooks.scoring.resending import Resender
 from tracehooks.scoring.spending import budget_reasons, check_budget, spent_dict
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
@@ -42,14 +42,6 @@ if TYPE_CHECKING:
     from tracehooks.noise import NoiseRuling
 
 JOB = "noise"
-DELIVERY_SECONDS = 60.0
-CONFIRMATION_SECONDS = 10.0
-UNDER_WAY = ("running", "interrupted")
-
-
-def utc_now() -> datetime:
-    """The time, aware, in UTC."""
-    return datetime.now(UTC)
 
 
 @dataclass(kw_only=True)
@@ -98,6 +90,7 @@ class NoiseNight:
         self._chosen: Chosen = chosen_datasets(self.settings, self._selection)
         self._agent: Agent = chosen_agent(self.settings, self.agent)
         self._sinks = load_sinks(self.settings)
+        self._keeper = RunKeeper(settings=self.settings, store=self.store, owner=self.owner, clock=self.clock)
 
     def preview(self) -> NoisePreview:
         """What :meth:`run` would do now; nothing is written and nobody is asked."""
@@ -121,7 +114,13 @@ class NoiseNight:
             emptiness=self._chosen.emptiness,
             reference=None if reference is None else reference.id,
             incomparable=() if reference is None else tuple(differences(reference, would_be)),
-            estimate=estimate(self.settings, self.store, self.scorer, len(rows) * self._repeats),
+            estimate=estimate(
+                self.settings,
+                self.store,
+                self.scorer,
+                len(rows) * self._repeats,
+                in_batch=self._job.batch is not None,
+            ),
         )
 
     def run(self) -> RunRecord:
@@ -136,10 +135,10 @@ class NoiseNight:
         One that has come to an end, be it that it failed, stays as it is.
         """
         run = self.store.runs.open(JOB, moment, moment, plan=self._plan())
-        if run.state not in UNDER_WAY:
+        if run.state not in UNDER_WAY or is_early(self.store, run, self.clock()):
             return run
         self._check_unchanged(run)
-        mine = self._take(run)
+        mine = self._keeper.take(run)
         return None if mine is None else self._go_on(mine)
 
     def resume(self, run: RunRecord) -> RunRecord:
@@ -153,11 +152,8 @@ class NoiseNight:
         self.store.items.reopen(run.id)
         return self._go_on(mine)
 
-    def _take(self, run: RunRecord) -> RunRecord | None:
-        return self.store.runs.take(run.id, self.owner, LEASE, is_gone=is_dead)
-
     def _taken(self, run: RunRecord) -> RunRecord:
-        mine = self._take(run)
+        mine = self._keeper.take(run)
         if mine is None:
             raise ConfigurationError(f"run {run.id} is being worked on by another process; wait for it")
         return mine
@@ -165,22 +161,8 @@ class NoiseNight:
     def _go_on(self, run: RunRecord) -> RunRecord:
         """Do what is left of a run that is ours, to its verdict. It says so when it breaks off."""
         self._deadline = time.time() + self._job.time_limit.total_seconds()
-        try:
-            with Holding(self.store, run.id, self.owner):
-                return self._work(run if run.counts else self._planned(run))
-        except KeyboardInterrupt:
-            self._break_off(run, "interrupted")
-            raise
-        except Exception as error:
-            if self.store.runs.get(run.id).state == "running":  # else it has its verdict, and delivery failed
-                self._break_off(run, "failed", f"error: {type(error).__name__}: {error}")
-            raise
-
-    def _break_off(self, run: RunRecord, state: str, *reasons: str) -> RunRecord:
-        ended = self.clock()
-        return self.store.runs.update(
-            run.id, held_by=self.owner, state=state, ended=ended, verdict=None, reasons=reasons
-        )
+        with self._keeper.working_on(run):
+            return self._work(run if run.counts else self._planned(run))
 
     def _planned(self, run: RunRecord) -> RunRecord:
         planned = [
@@ -223,6 +205,7 @@ class NoiseNight:
             "judge_model": getattr(getattr(self.scorer, "judge", None), "model", None),
             "prompt_hash": prompt_hash(self.scorer),
             "repeats": self._repeats,
+            "batch_seconds": self._job.batch and self._job.batch.total_seconds(),
             "gate": self._job.gate.model_dump(mode="json"),
         }
 
@@ -252,7 +235,9 @@ class NoiseNight:
             progress=lambda done, total: self.progress("judging", done, total),
         )
         tally = judging.judge(run)
-        return self._break_off(run, "interrupted") if tally.halted else self._finish(run, tally)
+        if tally.waiting:
+            return put_away(self.settings, self.store, run, self.owner, self.clock)
+        return self._keeper.break_off(run, "interrupted") if tally.halted else self._finish(run, tally)
 
     def _ask_agent(self, run: RunRecord) -> None:
         with driving(self.settings, self._agent) as driver:
@@ -292,10 +277,7 @@ class NoiseNight:
             report=self._report(run, outcome),
             ended=self.clock(),
         )
-        with closing(Resender.from_settings(self.settings, self.store, self.owner)) as spans:
-            deliverer = Deliverer(self.store, self._sinks, owner=self.owner, spans=spans)
-            if deliverer.deliver(DELIVERY_SECONDS):
-                deliverer.confirm(CONFIRMATION_SECONDS)
+        self._keeper.deliver(self._sinks)
         return with_links(self.settings, self.store, run.id)
 
     def _report(self, run: RunRecord, outcome: NoiseOutcome) -> dict[str, Any]:
@@ -308,6 +290,7 @@ class NoiseNight:
             "reference": outcome.reference_dict,
             "degraded": outcome.ruling.rows.partial,
             "pass": pass_report(outcome.tally),
+            "batch": batch_dict(self.settings, self.store, run),
             "spent": spent_dict(self.settings, self.store, run),
         }
 

@@ -10,6 +10,7 @@ from tracehooks.records import AgentCall, Reason, Score, TraceRef
 from tracehooks.replay.asks import Ask
 from tracehooks.replay.rows import answers
 from tracehooks.scoring import Coordinator, Grant, Tally
+from tracehooks.scoring.batching import Batching
 from tracehooks.scoring.caching import caching
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.spending import spending
@@ -55,11 +56,23 @@ class NoiseJudging:
             prepare=lambda call: self._with_case(call, keys[call.trace_id, call.span_id]),
             labels=lambda item: self.asks[keys[item.trace_id, item.span_id]].labels,
         )
+        batching = Batching(
+            settings=self.settings,
+            coordinator=coordinator,
+            run=run,
+            clock=self.clock,
+            cache=self.cache,
+        )
         with (
             spending(self.settings, self.store, run, self.scorer, self.clock),
             caching(self.settings, self.store, run, self.scorer, enabled=self.cache),
         ):
-            return asyncio.run(coordinator.work(run.id))
+            if batching.waits():
+                return Tally(waiting=True)
+            with batching.replies():
+                tally = asyncio.run(coordinator.work(run.id))
+        batching.close()
+        return tally
 
     def _say_why_not(self, run: RunRecord) -> None:
         """Put onto the traces of replays that no judge need see why they have no score."""

@@ -3,42 +3,33 @@
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from tracehooks.errors import PartialReadError
 from tracehooks.gate import Ruling, rule_on_rate
 from tracehooks.jobs.assessment import Assessment, assess
+from tracehooks.jobs.keeper import UNDER_WAY, RunKeeper, utc_now
 from tracehooks.jobs.windows import ResolvedWindow, resolve_window
 from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
-from tracehooks.scoring import Coordinator, Deliverer, Discovery, Grant, Planner, Tally, Window, load_sinks
+from tracehooks.scoring import Coordinator, Discovery, Grant, Planner, Tally, Window, load_sinks
+from tracehooks.scoring.batch_report import batch_dict, put_away
+from tracehooks.scoring.batching import Batching, is_early
 from tracehooks.scoring.caching import caching
 from tracehooks.scoring.canaries import CanaryCheck, canaries_for
-from tracehooks.scoring.coordinator import WAIT_SECONDS, is_dead, this_owner
+from tracehooks.scoring.coordinator import WAIT_SECONDS, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.estimating import Estimate, estimate
-from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.links import with_links
-from tracehooks.scoring.resending import Resender
 from tracehooks.scoring.reviewing import send_to_review
 from tracehooks.scoring.source import LOCAL, load_source
 from tracehooks.scoring.spending import budget_reasons, check_budget, spending, spent_dict
 from tracehooks.settings import Settings, format_duration
 from tracehooks.store import RunRecord, Store
-from tracehooks.store.rows import RunState
 
 JOB = "toxicity"
-UNDER_WAY = ("running", "interrupted")
-DELIVERY_SECONDS = 60.0
-CONFIRMATION_SECONDS = 30.0  # that a night waits to see its scores where they went; a later one looks again
-
-
-def utc_now() -> datetime:
-    """The time, aware, in UTC."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +76,7 @@ class ToxicityNight:
             self.scorer = toxicity_scorer(self.settings)
         check_budget(self.settings, self.scorer)
         self._sinks = load_sinks(self.settings)
+        self._keeper = RunKeeper(settings=self.settings, store=self.store, owner=self.owner, clock=self.clock)
         self._job = self.settings.jobs.toxicity
 
     def preview(self, start: datetime | None = None, end: datetime | None = None) -> Preview:
@@ -101,9 +93,12 @@ class ToxicityNight:
             self.scorer.version,
             _judge_model(self.scorer),
             found.counts(),
-            estimate(self.settings, self.store, self.scorer, len(found.planned) + len(frozen)),
+            self._estimate(len(found.planned) + len(frozen)),
             len(frozen),
         )
+
+    def _estimate(self, answers: int) -> Estimate | None:
+        return estimate(self.settings, self.store, self.scorer, answers, in_batch=self._job.batch is not None)
 
     def run(self, start: datetime | None = None, end: datetime | None = None) -> RunRecord:
         """Run the night over the window. A second run of a window judges only what has no score yet.
@@ -115,7 +110,7 @@ class ToxicityNight:
         plan = self._plan(resolved)
         run = self.store.runs.open(JOB, *resolved.window, plan=plan)
         fresh = {"plan": plan, "counts": {}, "started": now, "ended": None, "verdict": None, "reasons": ()}
-        mine = self._take(run, **fresh)
+        mine = self._keeper.take(run, **fresh)
         return self._help(run) if mine is None else self._go_on(mine)
 
     def attempt(self, resolved: ResolvedWindow) -> RunRecord | None:
@@ -124,14 +119,14 @@ class ToxicityNight:
         One that has come to an end, be it that it failed, stays as it is.
         """
         run = self.store.runs.open(JOB, *resolved.window, plan=self._plan(resolved))
-        if run.state not in UNDER_WAY:
+        if run.state not in UNDER_WAY or is_early(self.store, run, self.clock()):
             return run
-        mine = self._take(run, states=UNDER_WAY)
+        mine = self._keeper.take(run, states=UNDER_WAY)
         return None if mine is None else self._go_on(mine)
 
     def resume(self, run: RunRecord) -> RunRecord:
         """Finish a run that was cut short: judge what it planned and has no result for."""
-        mine = self._take(run, plan=self._completed(run))
+        mine = self._keeper.take(run, plan=self._completed(run))
         return self._help(run) if mine is None else self._go_on(mine)
 
     def _completed(self, run: RunRecord) -> dict[str, Any]:
@@ -140,28 +135,11 @@ class ToxicityNight:
             return dict(run.plan)
         return {**self._plan(ResolvedWindow(Window(run.window_start, run.window_end))), **run.plan}
 
-    def _take(self, run: RunRecord, **fresh: Any) -> RunRecord | None:
-        return self.store.runs.take(run.id, self.owner, LEASE, is_gone=is_dead, **fresh)
-
     def _go_on(self, run: RunRecord) -> RunRecord:
         """Do what is left of a run that is ours, to its verdict. It says so when it breaks off."""
         self._deadline = time.time() + self._job.time_limit.total_seconds()
-        try:
-            with Holding(self.store, run.id, self.owner):
-                return self._finish(run, None, self._work(run)) if run.counts else self._from_the_start(run)
-        except KeyboardInterrupt:
-            self._break_off(run, "interrupted")
-            raise
-        except Exception as error:
-            if self.store.runs.get(run.id).state == "running":  # else it has its verdict, and delivery failed
-                self._break_off(run, "failed", f"error: {type(error).__name__}: {error}")
-            raise
-
-    def _break_off(self, run: RunRecord, state: RunState, *reasons: str) -> RunRecord:
-        ended = self.clock()
-        return self.store.runs.update(
-            run.id, held_by=self.owner, state=state, ended=ended, verdict=None, reasons=reasons
-        )
+        with self._keeper.working_on(run):
+            return self._finish(run, None, self._work(run)) if run.counts else self._from_the_start(run)
 
     def _help(self, run: RunRecord) -> RunRecord:
         """Work on a run that another process holds until it has ended; finish it when that one is gone."""
@@ -172,7 +150,7 @@ class ToxicityNight:
             if run.counts and self.store.items.remaining(run.id):
                 self._deadline = time.time() + self._job.time_limit.total_seconds()
                 self._work(run)
-            mine = self._take(run, states=UNDER_WAY)
+            mine = self._keeper.take(run, states=UNDER_WAY)
             if mine is not None:
                 return self._go_on(mine)
             time.sleep(WAIT_SECONDS)
@@ -180,6 +158,7 @@ class ToxicityNight:
     def _from_the_start(self, run: RunRecord) -> RunRecord:
         now, lookback = self.clock(), timedelta(seconds=run.plan["lookback_seconds"])
         resolved = ResolvedWindow(Window(run.window_start, run.window_end), lookback=lookback)
+        self.store.batches.forget(run.id)
         self.store.items.keep_only(run.id, self.scorer.name)
         self.store.items.reopen(run.id, scored=self.rescore)
         planner = self._planner(resolved)
@@ -207,6 +186,7 @@ class ToxicityNight:
             "gate": self._job.gate.model_dump(mode="json"),
             "settle_seconds": self._job.settle.total_seconds(),
             "lookback_seconds": resolved.lookback.total_seconds(),
+            "batch_seconds": self._job.batch and self._job.batch.total_seconds(),
             "moves": resolved.moves,
             "note": resolved.note,
             "rescore": self.rescore,
@@ -258,14 +238,28 @@ class ToxicityNight:
             halted=self.halted,
             progress=self.progress,
         )
+        batching = Batching(
+            settings=self.settings,
+            coordinator=coordinator,
+            run=run,
+            clock=self.clock,
+            cache=self.cache,
+            reading=not rescore,
+            stage=self.stage,
+        )
         with (
             spending(self.settings, self.store, run, self.scorer, self.clock),
             caching(self.settings, self.store, run, self.scorer, enabled=self.cache, reading=not rescore),
         ):
             if run.owner == self.owner:
                 self._canaries.judge(run, int(run.counts.get("planned", 0)))
+            if batching.waits():
+                return Tally(waiting=True)
             self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
-            return asyncio.run(coordinator.work(run.id))
+            with batching.replies():
+                tally = asyncio.run(coordinator.work(run.id))
+        batching.close()
+        return tally
 
     @property
     def _canaries(self) -> CanaryCheck:
@@ -280,7 +274,9 @@ class ToxicityNight:
     def _finish(self, run: RunRecord, found: Discovery | None, tally: Tally) -> RunRecord:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""
         if tally.halted:
-            return self._break_off(run, "interrupted")
+            return self._keeper.break_off(run, "interrupted")
+        if tally.waiting:
+            return put_away(self.settings, self.store, run, self.owner, self.clock)
         assessment = assess(self.store, run, found.probabilities if found else {})
         ruling = self._rule(assessment)
         canary = self._canaries.report(run)
@@ -306,14 +302,12 @@ class ToxicityNight:
                 "agents": {name: self._about_agent(one) for name, one in assessment.agents.items()},
                 "pass": _pass_report(tally),
                 "canaries": canary,
+                "batch": batch_dict(self.settings, self.store, run),
                 "spent": spent_dict(self.settings, self.store, run),
             },
             ended=self.clock(),
         )
-        with closing(Resender.from_settings(self.settings, self.store, self.owner)) as spans:
-            deliverer = Deliverer(self.store, self._sinks, owner=self.owner, spans=spans)
-            if deliverer.deliver(DELIVERY_SECONDS):
-                deliverer.confirm(CONFIRMATION_SECONDS)
+        self._keeper.deliver(self._sinks)
         send_to_review(self.settings, self.store, run.id)
         return with_links(self.settings, self.store, run.id)
 

@@ -145,5 +145,6 @@ def _tell(settings: Settings, store: Store, reports: Sequence[RunReport], *, wan
 
     notifier = Notifier(settings, store, clock=lambda: datetime.now(UTC))
     for report in reports:
-        notifier.about(report.run)
+        if not report.run.waiting:
+            notifier.about(report.run)
     notifier.send()

@@ -4,13 +4,12 @@ https://platform.openai.com/docs/guides/batch
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
-
-import orjson
 
 from tracehooks.judges.completions import CompletionFailed
 from tracehooks.judges.failures import Scrub, failure_of
@@ -159,6 +158,6 @@ def _id(found: Any) -> str:
 
 def _decoded(line: bytes) -> Any:
     try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:
+        return json.loads(line)  # takes a lone surrogate, as the reading of a live reply does
+    except (ValueError, RecursionError):
         return None

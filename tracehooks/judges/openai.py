@@ -134,6 +134,10 @@ class OpenAIJudge(BaseJudge):
         limit = {} if self.max_output_tokens is None else {"max_output_tokens": self.max_output_tokens}
         return {**super().options, "temperature": self.temperature, **limit}
 
+    def need_of(self, body: Mapping[str, Any], content: bytes) -> Need:
+        """What the request ``body``, ``content`` on the wire, can use at most."""
+        return Need(input_tokens=len(content) + _FRAMING, output_tokens=limit_in(body), seconds=self.timeout)
+
     def batch_api(self) -> BatchApi:
         """The Batch API of the server, as it may be."""
         return BatchApi(self._client, self._scrubbed, self.timeout)
@@ -207,8 +211,7 @@ class OpenAIJudge(BaseJudge):
         if terms is None:
             yield bill
             return
-        need = Need(input_tokens=len(content) + _FRAMING, output_tokens=limit_in(body), seconds=self.timeout)
-        ticket = await terms.reserve(need)
+        ticket = await terms.reserve(self.need_of(body, content))
         try:
             yield bill
         except (CompletionFailed, _FormRefused) as failure:

@@ -17,6 +17,7 @@ from tracehooks.reports.wording import (
     plain,
     what_to_do,
 )
+from tracehooks.scoring.batch_report import batch_words
 from tracehooks.scoring.canaries import canary_words
 from tracehooks.store import RunRecord
 
@@ -157,6 +158,8 @@ def spent_facts(figures: Mapping[str, Any]) -> list[Fact]:
         if cached
         else []
     )
+    if batch := figures.get("batch"):
+        known.append(Fact("batch", plain(batch_words(batch))))
     if not spent:
         return known
     used = f"{spent['input_tokens'] + spent['output_tokens']:,} tokens in {count(spent['calls'], 'request')}"
@@ -182,7 +185,8 @@ def next_steps(report: RunReport) -> list[Step]:
 def _to_finish(report: RunReport) -> list[Step]:
     if not can_be_resumed(report.run):
         return []
-    return [Step(f"tracehooks resume {report.run.id}", "finish the run; nothing is judged twice:")]
+    what = "collect its batch, if it is there" if report.run.waiting else "finish the run"
+    return [Step(f"tracehooks resume {report.run.id}", f"{what}; nothing is judged twice:")]
 
 
 def _about_verdict(report: RunReport) -> list[Step]:

@@ -12,6 +12,7 @@ FAILURE = "error:"
 IN_WORDS = {
     "running": "under way; no verdict yet",
     "died": "its process is gone, so it stopped before it was done; no verdict yet",
+    "waiting": "its batch is at the judge's provider; no verdict yet",
     "interrupted": "stopped before it was done; no verdict yet",
     "failed": "failed before it was done; no verdict",
     "timed_out": "ran out of time; no verdict",
@@ -32,7 +33,12 @@ def at_work(run: RunRecord) -> bool:
 
 
 def state(run: RunRecord) -> str:
-    """The run's state; ``died`` for one that is said to be running and whose process is gone."""
+    """The run's state; ``died`` for one that is said to be running and whose process is gone.
+
+    ``waiting`` for one that was put away until its batch is answered.
+    """
+    if run.waiting:
+        return "waiting"
     return "died" if run.state == "running" and not at_work(run) else run.state
 
 

@@ -60,7 +60,8 @@ def is_dead(owner: str) -> bool:
 class Tally:
     """What one pass did: outcomes by status and reason, tokens, and why it stopped early, if it did.
 
-    ``halted`` says that somebody wanted it to stop.
+    ``halted`` says that somebody wanted it to stop, ``waiting`` that there is nothing to do before a batch is
+    answered.
     """
 
     scored: int = 0
@@ -72,6 +73,7 @@ class Tally:
     cached: int = 0
     stopped: Reason | None = None
     halted: bool = False
+    waiting: bool = False
 
     @property
     def done(self) -> int:
