@@ -9,8 +9,6 @@ from tracehooks.scoring import Window
 from tracehooks.settings import NoiseJob, Settings, ToxicityJob
 from tracehooks.store import RunRecord, Store
 
-UNDER_WAY = ("running", "interrupted")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:

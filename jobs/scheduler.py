@@ -18,6 +18,7 @@ from apscheduler.triggers.base import BaseTrigger
 
 from tracehooks.jobs.dispatch import Dispatcher
 from tracehooks.jobs.drivers import DRIVERS, job_settings, scheduled_jobs
+from tracehooks.jobs.keeper import utc_now
 from tracehooks.jobs.notify import Notifier
 from tracehooks.jobs.telemetry import Telemetry
 from tracehooks.jobs.timetable import Timetable
@@ -31,11 +32,6 @@ logger = logging.getLogger("tracehooks")
 LOOK_SECONDS = 15.0
 ALIVE_SECONDS = 4 * LOOK_SECONDS
 FORGOTTEN = timedelta(days=1)  # a scheduler that was not seen for so long is gone
-
-
-def utc_now() -> datetime:
-    """The time, aware, in UTC."""
-    return datetime.now(UTC)
 
 
 class Scheduler:
