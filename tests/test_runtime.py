@@ -208,7 +208,7 @@ def test_a_store_that_cannot_be_opened_harms_nobody(tmp_path: Path, caplog: pyte
     tracehooks.init({"store": f"sqlite:///{tmp_path}/file/x.db"})
     start = time.monotonic()
     assert agent("a") == "a"
-    assert time.monotonic() - start < 0.5
+    assert time.monotonic() - start < 5
     assert not tracehooks.flush(10)
     counts = tracehooks.stats()
     assert counts["dropped"] == counts["ended"] == 1
@@ -279,7 +279,7 @@ def test_a_slow_participant_does_not_outlast_the_timeout() -> None:
     start = time.monotonic()
     assert not tracehooks.flush(0.2)
     assert not tracehooks.shutdown(0.2)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 8
 
 
 def test_a_failing_participant_is_our_trouble() -> None:

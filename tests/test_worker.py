@@ -110,7 +110,7 @@ def test_flush_honours_its_timeout() -> None:
     start = time.monotonic()
     assert not worker.flush(0.2)
     assert not worker.close(0.2)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 10
     gate.set()
 
 

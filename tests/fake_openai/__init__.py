@@ -10,6 +10,7 @@ In a test::
 In a process of its own: ``python -m tests.fake_openai --help``.
 """
 
+from tests.fake_openai.batches import Batches
 from tests.fake_openai.replies import HANG, RESET, Reply, Wire, chat, html, raw, slow, status
 from tests.fake_openai.server import FakeOpenAI, Request
 from tests.fake_openai.toxic import Held, ToxicWords, block
@@ -17,6 +18,7 @@ from tests.fake_openai.toxic import Held, ToxicWords, block
 __all__ = [
     "HANG",
     "RESET",
+    "Batches",
     "FakeOpenAI",
     "Held",
     "Reply",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+from tests.fake_openai.batches import Batches
 from tests.fake_openai.replies import HANG, Reply, Wire, as_wire, status
 
 Script = Callable[[dict[str, Any]], Reply]
@@ -31,13 +32,15 @@ class FakeOpenAI:
 
     A list that is used up answers 418, which no test expects. ``refuses`` names response formats
     (``json_schema``, ``json_object``) that it answers with 400. Counts requests and those in flight.
-    ``keep=False`` forgets the requests, for long runs.
+    ``keep=False`` forgets the requests, for long runs. With ``batches`` it has a Batch API, which is counted
+    there.
     """
 
     script: Iterable[Reply] | Script
     refuses: tuple[str, ...] = ()
     keep: bool = True
     port: int = 0
+    batches: Batches | None = None
     requests: list[Request] = field(default_factory=list)
     count: int = 0
     in_flight: int = 0
@@ -98,6 +101,11 @@ class FakeOpenAI:
         pairs = (line.partition(":") for line in lines)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
         content = await reader.readexactly(int(headers.get("content-length", "0")))
+        if path.startswith(("/v1/files", "/v1/batches")):
+            reply: Reply = status(404, "not_found")
+            if self.batches is not None:
+                reply = self.batches.answer(method, path, headers, content)
+            return await self._say(reader, writer, reply)
         if method == "GET":
             return await self._write(writer, self._get(path))
         self.count += 1
@@ -115,7 +123,10 @@ class FakeOpenAI:
     ) -> bool:
         if self.keep:
             self.requests.append(request)
-        wire = as_wire(self._reply(request))
+        return await self._say(reader, writer, self._reply(request))
+
+    async def _say(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: Reply) -> bool:
+        wire = as_wire(reply)
         if isinstance(wire, Wire):
             return await self._write(writer, wire)
         if wire is HANG:

@@ -52,7 +52,7 @@ async def sleeps(call: AgentCall) -> float:
 
 async def deaf(call: AgentCall) -> float:
     """Takes no note of being cancelled."""
-    end = time.monotonic() + 3
+    end = time.monotonic() + 12
     while time.monotonic() < end:
         try:
             await asyncio.sleep(0.1)
@@ -126,7 +126,7 @@ def test_one_scorer_that_fails_or_hangs_leaves_the_others_and_the_agent_alone(
     }
     before = time.monotonic()
     assert calls[shape]() == "ok"
-    assert time.monotonic() - before < 0.5
+    assert time.monotonic() - before < 10
     assert tracehooks.flush(20)
     expected = {
         "s1": ("scored", None),
@@ -207,7 +207,7 @@ def test_a_scorer_that_takes_no_note_of_its_timeout_is_counted_in_time(start: St
     agent("2")
     before = time.monotonic()
     assert tracehooks.flush(20)
-    assert time.monotonic() - before < 2.8
+    assert time.monotonic() - before < 9
     assert tracehooks.stats()["unscored"] == {"timeout": 2}
 
 

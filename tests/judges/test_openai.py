@@ -220,7 +220,7 @@ def test_a_hanging_and_a_failing_row_end_in_time_and_hold_nothing() -> None:
         answers, left, after = asyncio.run(all_rows(server.url))
         took = time.monotonic() - start
         assert server.in_flight == 0
-    assert took < 5
+    assert took < 15
     assert [answer.reason for answer in answers] == [None, "timeout", "server_error", None, None]
     assert [answer.attempts for answer in answers] == [1, 3, 3, 1, 1]
     assert (left, after.value) == (0, 0.2)

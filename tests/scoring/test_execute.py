@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -108,7 +109,7 @@ def test_a_scorer_that_hangs_is_timed_out_and_holds_nobody() -> None:
 
     began = time.monotonic()
     hung, good = _run(Returns(hang), Returns(0.5), grant=Grant(timeout=0.2))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert hung.score.reason_code is Reason.TIMEOUT
     assert good.score.value == 0.5
 
@@ -145,13 +146,13 @@ def test_a_plain_function_is_a_scorer() -> None:
 def test_a_blocking_function_does_not_block_the_loop() -> None:
     """It runs in a thread."""
 
+    together = threading.Barrier(4)
+
     def block(call: AgentCall) -> float:
-        time.sleep(0.3)
+        together.wait(30)  # one after the other, they would never meet
         return 1.0
 
-    began = time.monotonic()
-    _run(*[as_scorer(block)] * 4)
-    assert time.monotonic() - began < 1.0
+    assert [one.score.value for one in _run(*[as_scorer(block)] * 4)] == [1.0] * 4
 
 
 def test_the_protocol_is_met() -> None:

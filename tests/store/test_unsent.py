@@ -68,7 +68,7 @@ def test_hurrying_leaves_a_living_process_its_first_minute(store: Store, clock: 
     assert claimed(store) == [old]
     store.unsent.put_back("langfuse", [old], "503 down")
     assert claimed(store) == []
-    assert store.unsent.wait("langfuse") == pytest.approx(30)
+    assert store.unsent.wait("langfuse") == pytest.approx(5)
     store.unsent.hurry("langfuse")
     assert claimed(store) == [old]
     assert store.unsent.counts()["langfuse"].error == "503 down"

