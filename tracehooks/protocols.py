@@ -109,9 +109,10 @@ class Scorer(Protocol):
 class ScoreSink(Protocol):
     """Where scores go. A sink may be handed the same score twice and must then keep one.
 
-    It may also have ``wants_unscored = True`` for results without a value, ``unwanted``, names of scores that
-    it is never to get, ``senders``, how many threads may deliver at once, ``batch``, how many scores at once,
-    and ``wants_calls = False`` when it has no use for the scored calls.
+    It may also have ``wants_unscored = True`` for results without a value; ``unwanted``, names of scores that
+    it is never to get, and ``unwanted_because``, why and what changes that; ``senders``, how many threads may
+    deliver at once; ``batch``, how many scores at once; and ``wants_calls = False`` when it has no use for
+    the scored calls.
     """
 
     def deliver(self, scores: Sequence["Delivery"]) -> Sequence["Receipt"]:

@@ -240,8 +240,8 @@ class Client:
             if self._http is None or self._pid != os.getpid():
                 self._http = httpx.Client(timeout=self._timeout, verify=_certificates())
                 self._pid = os.getpid()
-                # closes what its owner forgot to close
-                weakref.finalize(self, _close, self._http, self._pid)
+                # closes what its owner forgot to close; not at the process's end, where spans are still sent
+                weakref.finalize(self, _close, self._http, self._pid).atexit = False
             return self._http
 
 

@@ -16,6 +16,11 @@ SENDERS = 3
 BATCH = 500  # scores from the outbox at once; the writer sends them in requests of a hundred
 RESENT_SINGLY = 2
 PRESCREENS = frozenset({"toxicity_prescreen"})
+UNWANTED_BECAUSE = (
+    "`langfuse.prescreen` is false, for a pre-screen's numbers are no judge's. Set it to true for later "
+    "nights to send theirs (for one that was: tracehooks run toxicity --from DAY --to DAY --rescore), or set "
+    "`judge.model`"
+)
 CONFIRM_AFTER = timedelta(seconds=7)
 
 
@@ -28,6 +33,7 @@ class LangfuseSink:
     """
 
     senders, batch, wants_calls = SENDERS, BATCH, False
+    unwanted_because = UNWANTED_BECAUSE
 
     def __init__(
         self,

@@ -92,21 +92,34 @@ class Resender:
         """One for all backends of the settings."""
         return cls(store, resending_exporters(settings), owner=owner)
 
-    def resend(self, timeout: float | None = None, *, hurry: bool = False) -> bool:
-        """Send what is due, within ``timeout`` seconds. True when nothing that was due is left.
-
-        ``hurry``: also what waits for its next try, and what a process still tries to send after a minute.
-        """
+    def resend(self, timeout: float | None = None) -> bool:
+        """Send what is due, within ``timeout`` seconds. True when nothing that was due is left."""
         end = None if timeout is None else time.monotonic() + timeout
-        done = [self._send_all(name, end, hurry) for name in self._exporters]
+        done = [self._send_all(name, end) for name in self._exporters]
         return all(done)
+
+    def hurry(self, *, dead: bool = False) -> None:
+        """Make due what waits for its next try, and what a process has tried to send for a minute.
+
+        ``dead``: what was refused for good, too.
+        """
+        for name in self._exporters:
+            if dead:
+                self._store.unsent.revive(name)
+            self._store.unsent.hurry(name)
+
+    @property
+    def wait(self) -> float | None:
+        """Seconds until something is due that no process is at; None when nothing will be."""
+        found = (self._store.unsent.wait(name, free=True) for name in self._exporters)
+        return min((wait for wait in found if wait is not None), default=None)
 
     def close(self) -> None:
         """Close the exporters."""
         for exporter in self._exporters.values():
             exporter.shutdown()
 
-    def _send_all(self, name: str, end: float | None, hurry: bool) -> bool:
+    def _send_all(self, name: str, end: float | None) -> bool:
         unsent = self._store.unsent
         if unsent.wait(name) is None:
             return True
@@ -114,8 +127,6 @@ class Resender:
             if is_dead(owner):
                 count = unsent.release_owner(name, owner)
                 logger.info("took over %d spans for %s of %s, which is gone", count, name, owner)
-        if hurry:
-            unsent.hurry(name)
         after: Place = ("", "")
         while end is None or time.monotonic() < end:
             claimed = unsent.claim(name, self._owner, LEASE, AT_ONCE, after=after)

@@ -39,7 +39,8 @@ WAITING, DEAD = "waiting", "dead"
 HELD = timedelta(minutes=10)  # that a living process may take to send a span itself
 GRACE = timedelta(minutes=1)  # that it gets even when somebody hurries
 REFUSALS = 5  # of one span, before it is dead
-PAUSE = timedelta(seconds=30)
+PAUSE = timedelta(seconds=5)  # before the next try when a backend takes nothing
+REFUSED_PAUSE = timedelta(seconds=30)  # of one span, twice as long each time
 MOST = 1_000_000  # spans that may wait for one backend
 TOO_MANY = "too many waited"
 PRUNED = "no longer in the store"
@@ -64,12 +65,17 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True)
 class UnsentCounts:
-    """What one backend has not got: how many wait, since when the oldest does, are dead, were given up."""
+    """What one backend has not got: how many wait, since when the oldest does, are dead, were given up.
+
+    ``held`` are those of the waiting that a process stored within the last minute, by that process: as long
+    as it lives, they are simply on their way.
+    """
 
     waiting: int = 0
     oldest: datetime | None = None
     dead: int = 0
     given_up: Mapping[str, int] = field(default_factory=dict)
+    held: Mapping[str, int] = field(default_factory=dict)  # by processes that had them stored just now
     error: str | None = None  # what the backend said last
 
 
@@ -132,7 +138,7 @@ class UnsentSpans:
                 query = select(UNSENT.c.attempts).where(*_these(connection, backend, [place]))
                 attempts = (connection.scalar(query) or 0) + 1
                 state = DEAD if attempts >= REFUSALS else WAITING
-                due = now + duration_micros(PAUSE) * 2**attempts
+                due = now + duration_micros(REFUSED_PAUSE) * 2 ** (attempts - 1)
                 values = {"attempts": attempts, "state": state, "due": due, "error": safe_text(words)}
                 _update(connection, backend, [place], {**values, "owner": None})
                 count += state == DEAD
@@ -192,15 +198,18 @@ class UnsentSpans:
         statement = update(UNSENT).where(*dead).values(**fresh)
         return self._database.write(Area.SPANS, lambda connection: connection.execute(statement).rowcount)
 
-    def wait(self, backend: str) -> float | None:
-        """Seconds until the next one is due; None when nothing waits."""
+    def wait(self, backend: str, *, free: bool = False) -> float | None:
+        """Seconds until the next one is due; None when none waits. ``free``: of those no process is at."""
         query = select(func.min(UNSENT.c.due)).where(UNSENT.c.backend == backend, UNSENT.c.state == WAITING)
+        if free:
+            query = query.where(or_(UNSENT.c.owner.is_(None), UNSENT.c.due <= self._now()))
         due = self._database.read(lambda connection: connection.scalar(query))
         return None if due is None else max(0.0, (due - self._now()) / 1e6)
 
     def counts(self) -> dict[str, UnsentCounts]:
         """The counts of each backend that something waits for, or was given up for."""
-        return self._database.read(_counts)
+        fresh = self._now() - duration_micros(GRACE)
+        return self._database.read(lambda connection: _counts(connection, fresh))
 
     def _now(self) -> int:
         return to_micros(self._clock())
@@ -268,7 +277,7 @@ def _count(connection: Connection, backend: str, why: str, spans: int) -> None:
     )
 
 
-def _counts(connection: Connection) -> dict[str, UnsentCounts]:
+def _counts(connection: Connection, fresh: int) -> dict[str, UnsentCounts]:
     columns = (UNSENT.c.backend, UNSENT.c.state)
     numbers = (func.count().label("n"), func.min(UNSENT.c.since).label("oldest"))
     query = select(*columns, *numbers, func.max(UNSENT.c.error).label("error")).group_by(*columns)
@@ -276,6 +285,11 @@ def _counts(connection: Connection) -> dict[str, UnsentCounts]:
     given_up: dict[str, dict[str, int]] = {}
     for row in connection.execute(select(GIVEN_UP)):
         given_up.setdefault(row.backend, {})[row.why] = row.spans
+    theirs = (UNSENT.c.backend, UNSENT.c.owner)
+    held: dict[str, dict[str, int]] = {}
+    young = select(*theirs, func.count().label("n")).where(UNSENT.c.owner.is_not(None))
+    for row in connection.execute(young.where(UNSENT.c.since > fresh).group_by(*theirs)):
+        held.setdefault(row.backend, {})[row.owner] = row.n
     found = {}
     for backend in sorted({backend for backend, _ in states} | set(given_up)):
         waiting, dead = states.get((backend, WAITING)), states.get((backend, DEAD))
@@ -284,6 +298,7 @@ def _counts(connection: Connection) -> dict[str, UnsentCounts]:
             oldest=from_micros(waiting.oldest) if waiting else None,
             dead=dead.n if dead else 0,
             given_up=given_up.get(backend, {}),
+            held=held.get(backend, {}),
             error=next((row.error for row in (dead, waiting) if row and row.error), None),
         )
     return found
