@@ -213,8 +213,10 @@ def test_a_killed_run_is_resumed_and_an_interrupted_one_says_how(tmp_path: Path,
     """SIGINT to the process while it asks: 130, and `resume` asks the rest only."""
     one = shop(tmp_path, cases=6)
     (tmp_path / "slow.py").write_text(
-        "import time\n\ndef answer(question: str) -> str:\n    time.sleep(0.2)\n"
+        "import pathlib, time\n\ndef answer(question: str) -> str:\n"
         "    with open('asked.txt', 'a') as file:\n        file.write(question + '\\n')\n"
+        "    while pathlib.Path('asked.txt').read_text().count('?') > 6 and not pathlib.Path('go').exists():\n"
+        "        time.sleep(0.02)\n"
         "    return f\"There are {int(question.rpartition('item ')[2].rstrip('?')) + 10}.\"\n"
     )
     process = one.start("run", "noise", "--agent", "slow:answer")
@@ -229,6 +231,7 @@ def test_a_killed_run_is_resumed_and_an_interrupted_one_says_how(tmp_path: Path,
     assert "tracehooks resume" in err
     before = len(asked.read_text().splitlines())
     assert before < 24
+    (tmp_path / "go").touch()
     document = strict_json(inside(one, "resume", "--json").out)
     assert (document["exit_code"], document["counts"]["scored"]) == (0, 24)
     assert len(asked.read_text().splitlines()) <= 24 + 2  # two were being asked when it stopped
