@@ -215,7 +215,8 @@ def test_a_killed_run_is_resumed_and_an_interrupted_one_says_how(tmp_path: Path,
     (tmp_path / "slow.py").write_text(
         "import pathlib, time\n\ndef answer(question: str) -> str:\n"
         "    with open('asked.txt', 'a') as file:\n        file.write(question + '\\n')\n"
-        "    while pathlib.Path('asked.txt').read_text().count('?') > 6 and not pathlib.Path('go').exists():\n"
+        "    asked, go = pathlib.Path('asked.txt'), pathlib.Path('go')\n"
+        "    while asked.read_text().count('?') > 6 and not go.exists():\n"
         "        time.sleep(0.02)\n"
         "    return f\"There are {int(question.rpartition('item ')[2].rstrip('?')) + 10}.\"\n"
     )
