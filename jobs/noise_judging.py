@@ -72,6 +72,7 @@ class NoiseJudging:
             with batching.replies():
                 tally = asyncio.run(coordinator.work(run.id))
         batching.close()
+        tally.include(batching.first)
         return tally
 
     def _say_why_not(self, run: RunRecord) -> None:

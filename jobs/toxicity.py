@@ -259,6 +259,7 @@ class ToxicityNight:
             with batching.replies():
                 tally = asyncio.run(coordinator.work(run.id))
         batching.close()
+        tally.include(batching.first)
         return tally
 
     @property

@@ -1,7 +1,7 @@
 """The Batch API of the server: files, batches, and what becomes of them, as a test wants it.
 
-The shapes are those of ``openai.types.Batch`` and ``openai.types.FileObject``; the lines of the files are those
-of https://platform.openai.com/docs/guides/batch.
+The shapes are those of ``openai.types.Batch`` and ``openai.types.FileObject``; the files' lines are those of
+https://platform.openai.com/docs/guides/batch.
 """
 
 import json
@@ -29,8 +29,8 @@ class Batches:
 
     ``lost`` is how many replies to a creation are lost: the batch is
     made, and the connection breaks. ``hung`` is how many are never given. ``refused`` is answered to each
-    creation in place of a batch; ``complaint`` makes each fail its validation. ``strays`` puts a line twice, and
-    one for an unknown request, into each output.
+    creation in place of a batch; ``complaint`` makes each fail its validation. ``strays`` puts
+    one line twice and one for an unknown request into each output.
     """
 
     lost: int = 0

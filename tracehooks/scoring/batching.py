@@ -9,7 +9,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,7 +29,7 @@ from tracehooks.judges.posting import Letter, posting
 from tracehooks.judges.prices import price_of
 from tracehooks.scoring.batch_lines import Collected, collected, usage_of
 from tracehooks.scoring.caching import caching
-from tracehooks.scoring.coordinator import Coordinator
+from tracehooks.scoring.coordinator import Coordinator, Tally
 from tracehooks.scoring.letters import Replies, gather
 from tracehooks.scoring.spending import Spending
 from tracehooks.settings import Settings
@@ -48,12 +48,13 @@ UNKNOWN = "unknown"  # the status of a batch of which the server does not tell a
 LINE = 200  # bytes of a line beside the request
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Batching:
     """The batches of one run, whose plan says with ``batch_seconds`` how long it waits for them.
 
     ``coordinator`` judges what is left: the first call, so that how the server wants to be asked is known,
     and what no batch has answered. ``cache`` and ``reading`` are those of the run's memory of verdicts.
+    ``first`` is what it took to judge that first call.
     """
 
     settings: Settings
@@ -63,6 +64,7 @@ class Batching:
     cache: bool = True
     reading: bool = True
     stage: Callable[[str], None] = lambda text: None
+    first: Tally = field(default_factory=Tally)
 
     def waits(self) -> bool:
         """Bring the batches one step further. True while the run has to wait for them.
@@ -143,7 +145,7 @@ class Batching:
             halted=lambda: bool(done) or halted(),
             progress=lambda tally, total: done.append(1),
         )
-        asyncio.run(first.work(self.run.id))
+        self.first = asyncio.run(first.work(self.run.id))
 
     def _filled(self, letters: Sequence[Letter]) -> Iterator[tuple[StoredBatch, list[StoredLetter]]]:
         """Batches of ``letters`` within the server's limits, as many as the budget has room for at once.

@@ -80,6 +80,16 @@ class Tally:
         """How many outcomes were committed."""
         return self.scored + self.unscored.total() + self.skipped.total()
 
+    def include(self, other: "Tally") -> None:
+        """Count what another part of the same pass did, too."""
+        self.scored += other.scored
+        self.unscored += other.unscored
+        self.skipped += other.skipped
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.requests += other.requests
+        self.cached += other.cached
+
     def add(self, score: Score) -> None:
         """Count one committed score."""
         if score.status is Status.SCORED:
