@@ -30,7 +30,8 @@ class Batches:
     ``lost`` is how many replies to a creation are lost: the batch is
     made, and the connection breaks. ``hung`` is how many are never given. ``refused`` is answered to each
     creation in place of a batch; ``complaint`` makes each fail its validation. ``strays`` puts
-    one line twice and one for an unknown request into each output.
+    one line twice and one for an unknown request into each output. Not ``marked``, it keeps no
+    metadata, as some compatible servers do.
     """
 
     lost: int = 0
@@ -38,6 +39,7 @@ class Batches:
     refused: Reply | None = None
     complaint: str = ""
     strays: bool = False
+    marked: bool = True
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
     made: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -167,7 +169,7 @@ class Batches:
             "in_progress_at": now,
             "expires_at": now + 86400,
             "request_counts": {"total": len(requests), "completed": 0, "failed": 0},
-            "metadata": wanted.get("metadata"),
+            "metadata": wanted.get("metadata") if self.marked else None,
         }
         if self.complaint:
             error = {"code": "invalid_json_line", "message": self.complaint, "param": None, "line": 1}

@@ -198,7 +198,7 @@ def test_without_batches_a_night_is_judged_live_and_says_why(
 
 
 def test_a_batch_that_fails_its_validation_goes_live(store: Store) -> None:
-    """Nothing of it was executed, so nothing of it is charged."""
+    """openai/openai-python#1643: nothing was executed, nothing is charged, and the report says why."""
     fill(store, mixed(10, 0))
     with FakeOpenAI(ToxicWords(), batches=Batches(complaint="line 1 is no JSON")) as server:
         waiting = _night(store, _settings(server)).run()
@@ -208,10 +208,11 @@ def test_a_batch_that_fails_its_validation_goes_live(store: Store) -> None:
     assert run.report["spent"]["dollars"] == pytest.approx(10 * 1.8e-3)
 
 
-def test_a_lost_reply_makes_no_second_batch(store: Store) -> None:
-    """The server made the batch and the connection broke: it is looked for, and found."""
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_lost_reply_makes_no_second_batch(store: Store, marked: bool) -> None:
+    """ogx-ai/ogx#3144: it was made and the connection broke; it is looked for, by its marks or its file."""
     fill(store, mixed(10, 0))
-    with FakeOpenAI(ToxicWords(), batches=Batches(lost=1)) as server:
+    with FakeOpenAI(ToxicWords(), batches=Batches(lost=1, marked=marked)) as server:
         waiting = _night(store, _settings(server)).run()
         assert waiting.waiting
         _batches(server).finish(ToxicWords())
@@ -221,7 +222,7 @@ def test_a_lost_reply_makes_no_second_batch(store: Store) -> None:
 
 
 def test_error_lines_that_a_live_request_would_repeat_are_asked_again(store: Store) -> None:
-    """A 500 in a batch is no result; a 400 is, as it is live."""
+    """openai/openai-openapi#302: a 500 is no result, a 400 is one, as it is live; both lie in the response."""
     fill(store, mixed(10, 0))
     texts: list[str] = []
 

@@ -79,15 +79,22 @@ class BatchApi:
                 )
             )
 
-    async def find(self, marks: Mapping[str, str], since: datetime) -> list[RemoteBatch]:
-        """The batches with these ``marks`` that were made after ``since``, the first one first."""
+    async def find(self, name: str, marks: Mapping[str, str], since: datetime) -> list[RemoteBatch]:
+        """The batches that were submitted like this after ``since``, the first one first.
+
+        They are known by their marks; on a server that keeps none, by the file's ``name``.
+        """
         found = []
         async with self._client(UPLOAD_SECONDS) as client:
             async for batch in client.batches.list(limit=PAGE):  # the newest come first
                 remote = _remote(batch)
                 if remote.created < since:
                     break
-                if marks.items() <= remote.marks.items():
+                if remote.marks:
+                    is_it = marks.items() <= remote.marks.items()
+                else:
+                    is_it = (await client.files.retrieve(batch.input_file_id)).filename == name
+                if is_it:
                     found.append(remote)
         return found[::-1]
 
@@ -134,7 +141,7 @@ def _remote(batch: Any) -> RemoteBatch:
     names = ("output_file_id", "error_file_id")
     return RemoteBatch(
         id=_id(batch),
-        status=str(getattr(batch, "status", "")),
+        status=str(getattr(batch, "status", "")).casefold(),
         created=datetime.fromtimestamp(created if isinstance(created, int | float) else 0, UTC),
         marks={str(k): str(v) for k, v in (getattr(batch, "metadata", None) or {}).items()},
         files=tuple(file for name in names if (file := getattr(batch, name, None))),

@@ -229,7 +229,7 @@ class Batching:
         self.stage(f"sending a batch of {len(letters):,} requests")
         content = b"".join(_line(letter) for letter in letters)
         try:
-            return await api.submit(f"tracehooks-{batch.id}.jsonl", content, self._marks(batch))
+            return await api.submit(_name(batch), content, _marks(batch))
         except CompletionFailed as failure:
             if not failure.retry:
                 raise
@@ -240,14 +240,12 @@ class Batching:
 
     async def _found(self, batch: StoredBatch, api: BatchApi) -> RemoteBatch | None:
         """The batch at the server, if it was made."""
-        found = await api.find(self._marks(batch), batch.intended_at - timedelta(days=1))
+        since = batch.intended_at - timedelta(days=1)  # their clock is not ours
+        found = await api.find(_name(batch), _marks(batch), since)
         for double in found[1:]:
             with suppress(CompletionFailed, NoSuchBatch):
                 await api.cancel(double.id)
         return found[0] if found else None
-
-    def _marks(self, batch: StoredBatch) -> dict[str, str]:
-        return {"tracehooks_batch": batch.id, "tracehooks_run": batch.run_id}
 
     async def _look(self, batch: StoredBatch, api: BatchApi) -> None:
         """Ask how the batch stands; collect what it brought when it is over, stop it when it is due."""
@@ -335,6 +333,14 @@ def is_early(store: Store, run: RunRecord, now: datetime) -> bool:
     open_ones = [batch for batch in store.batches.of_run(run.id) if not batch.is_over]
     looks = [batch.looked_at or batch.tried_at or batch.intended_at for batch in open_ones]
     return bool(looks) and all(look <= now < look + LOOK for look in looks)
+
+
+def _name(batch: StoredBatch) -> str:
+    return f"tracehooks-{batch.id}.jsonl"
+
+
+def _marks(batch: StoredBatch) -> dict[str, str]:
+    return {"tracehooks_batch": batch.id, "tracehooks_run": batch.run_id}
 
 
 def _line(letter: StoredLetter) -> bytes:
