@@ -222,7 +222,7 @@ def test_a_lost_reply_makes_no_second_batch(store: Store, marked: bool) -> None:
 
 
 def test_error_lines_that_a_live_request_would_repeat_are_asked_again(store: Store) -> None:
-    """openai/openai-openapi#302: a 500 is no result, a 400 is one, as it is live; both lie in the response."""
+    """openai/openai-openapi#302: a 500 is no result, a 400 is one, as live; both lie in the response."""
     fill(store, mixed(10, 0))
     texts: list[str] = []
 
