@@ -28,23 +28,38 @@ MICROSECONDS = 1e6
 START = datetime(2026, 11, 30, tzinfo=UTC)
 KEYS = ("pk-lf-lab-0000", "sk-lf-lab-0000")
 LEASE = timedelta(seconds=600)
+CONFIRM_AFTER = timedelta(hours=1)  # longer than delivering takes: reading back is counted apart
 COMMENT = "Mild toxicity: one of three statements is dismissive. "
+
+
+class Clock:
+    """The time of a store, which can be set ahead."""
+
+    ahead = timedelta(0)
+
+    def __call__(self) -> datetime:
+        """Now, and what it is ahead."""
+        return datetime.now(UTC) + self.ahead
 
 
 def measure(effort: Effort, tell: Callable[[str], None]) -> Table:
     """The server is a process of its own on loopback; committing the scores is not counted."""
-    ours, theirs = [], []
+    rounds = []
     with server() as url:
         settings = _settings(url)
         for number in range(effort.spans_rounds):
             tell(f"outbox, round {number + 1} of {effort.spans_rounds}")
             with TemporaryDirectory(prefix="tracehooks-bench-") as folder:
-                one, other = _round(Path(folder), settings, effort.delivered, number)
-            ours.append(one)
-            theirs.append(other)
-    row = compared("a score delivered and settled", ours, theirs, scale=MICROSECONDS, reach=REACH)
+                rounds.append(_round(Path(folder), settings, effort.delivered, number))
+    delivered, confirmed, by_hand = (list(taken) for taken in zip(*rounds, strict=True))
+    both = [one + other for one, other in zip(delivered, confirmed, strict=True)]
+    rows = (
+        compared("a score delivered and settled", delivered, by_hand, scale=MICROSECONDS, reach=REACH),
+        compared("a score read back and confirmed", confirmed, by_hand, scale=MICROSECONDS),
+        compared("a score from pending to confirmed", both, by_hand, scale=MICROSECONDS),
+    )
     title = f"CPU of scores through the outbox, over posting the same bytes in batches of {BATCH}"
-    return Table("outbox", title, "outbox", "httpx", "µs", (row,))
+    return Table("outbox", title, "outbox", "httpx", "µs", rows)
 
 
 @contextmanager
@@ -64,23 +79,35 @@ def _settings(url: str) -> Settings:
     return Settings.model_validate({"project": "bench", "langfuse": keys})
 
 
-def _round(folder: Path, settings: Settings, count: int, number: int) -> tuple[float, float]:
-    """CPU seconds of a score, delivered and by hand; of two stores: each score is new there."""
+def _round(folder: Path, settings: Settings, count: int, number: int) -> tuple[float, float, float]:
+    """CPU seconds of a score: delivered, read back, and by hand; of two stores, as each is new there."""
     with open_store(f"sqlite:///{folder / 'by_hand.db'}") as store:
         _commit(store, count, 2 * number)
         requests = list(_requests(store))
-    by_hand = _cpu(lambda: _post_all(settings, requests)) / count
-    with open_store(f"sqlite:///{folder / 'store.db'}") as store:
+    by_hand = _post_all(settings, requests)
+    clock = Clock()
+    with open_store(f"sqlite:///{folder / 'store.db'}", clock=clock) as store:
         _commit(store, count, 2 * number + 1)
-        sink = LangfuseSink.from_settings(settings)
-        sink.server.facts()  # what it is like is found out once a process
-        deliverer = Deliverer(store, {"langfuse": sink}, owner="bench")
-        ours = _cpu(deliverer.deliver) / count
-        settled = store.outbox.counts()["langfuse"]
-        sink.close()
-    if sum(settled.values()) - settled.get("pending", 0) != count or settled.get("dead"):
-        raise RuntimeError(f"of {count} scores not all were delivered: {settled}")
-    return ours, by_hand
+        delivered, confirmed = _through(store, settings, clock)
+        if (found := store.outbox.counts()["langfuse"]) != {"confirmed": count}:
+            raise RuntimeError(f"of {count} scores not all were delivered and read back: {found}")
+    return delivered / count, confirmed / count, by_hand / count
+
+
+def _through(store: Store, settings: Settings, clock: Clock) -> tuple[float, float]:
+    """CPU seconds of claiming, encoding, posting and settling all; and of reading them back afterwards."""
+    sink = LangfuseSink.from_settings(settings)
+    sink.confirm_after = CONFIRM_AFTER
+    sink.server.facts()  # what it is like is found out once a process
+    sink.configs.named("")
+    deliverer = Deliverer(store, {"langfuse": sink}, owner="bench")
+    delivered = _cpu(deliverer.deliver)
+    if (found := store.outbox.counts()["langfuse"]).keys() != {"accepted"}:
+        raise RuntimeError(f"after delivering not all were accepted, or some read back already: {found}")
+    clock.ahead += CONFIRM_AFTER
+    confirmed = _cpu(lambda: deliverer.confirm(60))
+    sink.close()
+    return delivered, confirmed
 
 
 def _commit(store: Store, count: int, series: int) -> None:
@@ -106,14 +133,20 @@ def _request(deliveries: Sequence[Delivery]) -> bytes:
     return b'{"batch":[' + b",".join(letter(delivery).event for delivery in deliveries) + b"]}"
 
 
-def _post_all(settings: Settings, requests: Sequence[bytes]) -> None:
+def _post_all(settings: Settings, requests: Sequence[bytes]) -> float:
+    """CPU seconds of posting ``requests`` on a connection that is open already, as the sink's is."""
     headers = {"Content-Type": "application/json"}
-    address = f"{settings.langfuse.base_url}/api/public/ingestion"
-    with httpx.Client(auth=KEYS, headers=headers, timeout=60) as client:
+    address = f"{settings.langfuse.base_url}/api/public"
+
+    def post() -> None:
         for content in requests:
-            reply = client.post(address, content=content)
+            reply = client.post(f"{address}/ingestion", content=content)
             if reply.status_code != 207 or reply.json()["errors"]:
                 raise RuntimeError(f"the server did not take what was posted: {reply.text[:200]}")
+
+    with httpx.Client(auth=KEYS, headers=headers, timeout=60) as client:
+        client.get(f"{address}/health").raise_for_status()
+        return _cpu(post)
 
 
 def _cpu(work: Callable[[], object]) -> float:
