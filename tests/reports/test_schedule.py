@@ -105,6 +105,25 @@ def test_a_night_that_was_begun_and_left_is_late(store: Store, state: str, probl
     assert len(looked(store).problems) == problems
 
 
+@pytest.mark.parametrize(("hours", "problems"), [(9, 0), (6, 1)])
+def test_a_night_that_waits_for_its_batch_is_late_only_when_that_is_due(
+    store: Store, hours: int, problems: int
+) -> None:
+    """Nobody works on it, and nobody has to."""
+    ended(store, 1)
+    due = datetime(2026, 12, 2, 1, tzinfo=UTC)
+    store.firings.note(
+        [Firing(job="toxicity", slot="2026-12-02T02:00", due=due, window=(due - DAY, due), noted_at=due)]
+    )
+    run = store.runs.open("toxicity", due - DAY, due, {})
+    until = due + timedelta(hours=hours)
+    store.runs.update(
+        run.id, state="interrupted", report={"batch": {"waiting": True, "due": until.isoformat()}}
+    )
+    assert len(looked(store).problems) == problems
+    assert status_dict(looked(store))["runs"][0]["state"] == "waiting"
+
+
 def test_what_waits_and_what_is_degraded_is_said(store: Store) -> None:
     """Not an error by itself, but not hidden either."""
     from tracehooks.store.notices import Notice

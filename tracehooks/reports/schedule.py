@@ -90,6 +90,8 @@ def _is_abandoned(store: Store, firing: Firing, now: datetime) -> bool:
     if now - firing.noted_at < ON_TIME:
         return False
     run = store.runs.of_window(firing.job, *firing.window) if firing.window else None
+    if run is not None and run.waiting:
+        return now > datetime.fromisoformat(run.report["batch"]["due"]) + ON_TIME
     return run is None or run.state != "running" or run.lapsed
 
 

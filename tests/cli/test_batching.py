@@ -1,0 +1,43 @@
+"""Batches on the command line: what `run` says of one that is on its way, and what comes of it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shop import Inside, Shop
+from tests.fake_openai import Batches, FakeOpenAI, ToxicWords
+from tests.stored import mixed
+
+PRICE = "price: {input: 10, output: 40}"
+
+
+def test_a_run_waits_for_its_batch_and_resume_collects_it(
+    tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 3 while it waits; then the verdict's, and the report says what was saved, in every form."""
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        assert server.batches is not None
+        shop = Shop.at(tmp_path, mixed(20, 0), url=server.url, job="batch: 12h, gate: {max_rate: 0.5}")
+        config = tmp_path / "tracehooks.yaml"
+        config.write_text(config.read_text().replace("attempts: 1", f"attempts: 1, {PRICE}"))
+        waiting = inside(shop, "run", "toxicity")
+        assert waiting.code == 3
+        assert "WAITING" in waiting.out
+        assert "waiting for 19 answers" in waiting.out
+        assert "tracehooks resume" in waiting.out
+        assert inside(shop, "gate").code == 3
+        status = inside(shop, "status", "--json").json
+        assert (status["exit_code"], status["runs"][0]["state"]) == (3, "waiting")
+        assert inside(shop, "resume").code == 3
+        server.batches.finish(ToxicWords())
+        done = inside(shop, "resume")
+        assert done.code == 0
+        assert "19 judged by batch, 1 live; saved $0.0171 (48%)" in " ".join(done.out.split())
+        batch = inside(shop, "report", "--json").json["figures"]["batch"]
+        assert (batch["judged"], batch["live"], batch["waiting"]) == (19, 1, False)
+        assert batch["saved_dollars"] == pytest.approx(0.0171)
+        page = tmp_path / "report.html"
+        assert inside(shop, "report", "--html", str(page)).code == 0
+        assert "19 judged by batch" in page.read_text(encoding="utf-8")
+        plan = inside(shop, "plan", "toxicity")
+        assert plan.code == 0
