@@ -363,6 +363,27 @@ def test_a_plan_gives_the_price_in_a_batch(store: Store) -> None:
     assert batched.price == "judge.price, 50% of it in a batch"
 
 
+def test_what_is_in_a_batch_of_another_run_is_in_no_second_one(store: Store) -> None:
+    """Begun again over other times while the first one waits, a run waits too, and takes over the results."""
+    fill(store, mixed(10, 2))
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        settings = _settings(server)
+        first = _night(store, settings).run()
+        second = _night(store, settings, 1).run()
+        assert second.id != first.id
+        assert (second.waiting, len(_batches(server).made), server.count) == (True, 1, 1)
+        assert "another run" in second.reasons[0]
+        _batches(server).finish(ToxicWords())
+        assert _night(store, settings, 2).resume(second).waiting
+        first = _night(store, settings, 2).resume(first)
+        second = _night(store, settings, 2).resume(second)
+        assert (len(_batches(server).made), server.count) == (1, 1)
+    assert (first.state, second.state) == ("finished", "finished")
+    assert (second.counts["scored"], second.report["toxic"]) == (9, 2)
+    assert second.counts["planned"] + second.counts["already_scored"] == 10
+    assert _adds_up(second)
+
+
 def test_rescoring_a_window_makes_a_batch_of_its_own(store: Store) -> None:
     """The answers of the first are not taken for new ones."""
     fill(store, mixed(5, 0))

@@ -1,4 +1,4 @@
-"""Batches of whole jobs: a scheduler that comes back for its night, and a noise run whose answers go in too."""
+"""Batches of whole jobs: a scheduler that comes back for its night, and a noise run whose answers go in."""
 
 import json
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tracehooks.judges.prices import DOLLAR, price_of
@@ -26,6 +26,7 @@ def batch_dict(settings: Settings, store: "Store", run: "RunRecord") -> dict[str
     if run.plan.get("batch_seconds") is None:
         return None
     batches, ways = store.batches.of_run(run.id), _ways(store, run)
+    due = run.started + timedelta(seconds=run.plan["batch_seconds"])
     reasons = [batch.detail for batch in batches if batch.detail]
     return {
         "waiting": any(not batch.is_over for batch in batches),
@@ -37,7 +38,7 @@ def batch_dict(settings: Settings, store: "Store", run: "RunRecord") -> dict[str
         "live": ways["live"],
         "batches": [batch.remote_id for batch in batches if batch.remote_id],
         "status": [batch.status for batch in batches if batch.status],
-        "due": batches[0].due.isoformat() if batches else None,
+        "due": (batches[0].due if batches else due).isoformat(),
         "reason": reasons[0] if reasons else None,
         **_saved(settings, store, run, batches),
     }
@@ -47,22 +48,23 @@ def put_away(
     settings: Settings, store: "Store", run: "RunRecord", owner: str, clock: Callable[[], datetime]
 ) -> "RunRecord":
     """End the process's part of a run that has to wait for its batches; a later one collects them."""
-    found = batch_dict(settings, store, run) or {}
-    wait = f"batch: waiting for {found.get('requests', 0):,} answers, until {found.get('due')} at the latest"
-    said = f" ({found['reason']})" if found.get("reason") else ""
+    found = {**(batch_dict(settings, store, run) or {}), "waiting": True}
+    said = f" ({found['reason']})" if found["reason"] else ""
     return store.runs.update(
         run.id,
         held_by=owner,
         state="interrupted",
         ended=clock(),
         verdict=None,
-        reasons=(f"{wait}{said}; `tracehooks resume` looks whether they are there",),
+        reasons=(f"batch: {batch_words(found)}{said}; `tracehooks resume` looks whether they are there",),
         report={**run.report, "batch": found},
     )
 
 
 def batch_words(found: Mapping[str, Any]) -> str:
     """What the batches did, in a line."""
+    if found["waiting"] and not found["requests"]:
+        return "waiting for the batch of another run, which has the same calls"
     if found["waiting"]:
         return f"waiting for {found['requests']:,} answers, until {found['due']} at the latest"
     told = f"{found['judged']:,} judged by batch, {found['live']:,} live"

@@ -30,12 +30,13 @@ from tracehooks.judges.prices import price_of
 from tracehooks.scoring.batch_lines import Collected, collected, usage_of
 from tracehooks.scoring.caching import caching
 from tracehooks.scoring.coordinator import Coordinator, Tally
-from tracehooks.scoring.letters import Replies, gather
+from tracehooks.scoring.letters import CALLS_AT_ONCE, Replies, gather
 from tracehooks.scoring.spending import Spending
 from tracehooks.settings import Settings
-from tracehooks.store import RunRecord, Store
+from tracehooks.store import RunRecord, Store, WorkItem
 from tracehooks.store.accounts import NoRoom
 from tracehooks.store.batches import StoredBatch, StoredLetter
+from tracehooks.store.encoding import chunks
 
 logger = logging.getLogger("tracehooks")
 
@@ -75,6 +76,8 @@ class Batching:
             return False
         if self.run.owner == self.coordinator.owner:
             if not self._batches():
+                if self._is_elsewhere():
+                    return True  # the other run's results will be ours, too
                 self._make_up()
             asyncio.run(self._advance_all())
             self._settle()
@@ -122,11 +125,10 @@ class Batching:
         self._store.batches.intend(made_up, self.coordinator.owner)
 
     def _questions(self) -> list[Letter]:
-        items = [item for item in self._store.items.of_run(self.run.id) if item.state != "done"]
-        if not items:
+        if not self._unjudged():
             return []
         self._ask_one()
-        items = [item for item in self._store.items.of_run(self.run.id) if item.state != "done"]
+        items = self._unjudged()
         self.stage(f"making up a batch of {len(items):,} calls")
         scorer, prepare = self.coordinator.scorer, self.coordinator.prepare
         remembered = caching(
@@ -134,6 +136,24 @@ class Batching:
         )
         with remembered:
             return gather(self._store, scorer, items, prepare)
+
+    def _unjudged(self) -> list[WorkItem]:
+        """The run's items whose calls nobody has judged since they were planned."""
+        found: list[WorkItem] = []
+        for items in chunks(self._store.items.of_run(self.run.id), CALLS_AT_ONCE):
+            left = {item.ref: item for item in items if item.state != "done"}
+            name = self.coordinator.scorer.name
+            for score in self._store.scores.of_calls(list(left), name).values():
+                if score.ref in left and score.entries > left[score.ref].seen:
+                    del left[score.ref]
+            found += left.values()
+        return found
+
+    def _is_elsewhere(self) -> bool:
+        """Whether calls of the run are in a batch of another."""
+        known = self._store.batches.elsewhere(self.run.id, self.clock() - CANCELLED)
+        calls = {custom_id.rpartition("-")[0] for custom_id in known}
+        return bool(calls) and any(f"{one.trace_id}-{one.span_id}" in calls for one in self._unjudged())
 
     def _ask_one(self) -> None:
         """Judge one call live: a batch in a form that the server does not take would fail as a whole."""

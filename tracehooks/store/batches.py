@@ -196,6 +196,20 @@ class Batches:
         row = self._database.read(lambda connection: connection.execute(query).first())
         return None if row is None else _letter(row)
 
+    def elsewhere(self, run_id: str, due_after: datetime) -> set[str]:
+        """The custom ids of what other runs have in batches, or have of them and have not judged yet.
+
+        A batch that was due before ``due_after`` does not count: nobody looks after it.
+        """
+        query = (
+            select(LETTERS.c.custom_id)
+            .join_from(LETTERS, BATCHES, LETTERS.c.batch_id == BATCHES.c.id)
+            .join(RUNS, RUNS.c.id == BATCHES.c.run_id)
+            .where(BATCHES.c.run_id != run_id, BATCHES.c.due > to_micros(due_after))
+            .where(RUNS.c.state.in_(["running", "interrupted"]))
+        )
+        return self._database.read(lambda connection: set(connection.execute(query).scalars()))
+
     def unsettled(self, run_id: str) -> list[tuple[StoredBatch, list[StoredLetter]]]:
         """The run's batches that are over, with their requests whose reservations are not settled."""
         over = [batch for batch in self.of_run(run_id) if batch.is_over]
