@@ -12,7 +12,8 @@ from tracehooks.tracing.capture import MAX_STATUS_CHARS, Capture, Recorded
 from tracehooks.tracing.carried import NOTHING, Carried
 from tracehooks.tracing.context import CARRIED, HERE, SPAN, Here, current_context
 from tracehooks.tracing.fields import usage
-from tracehooks.tracing.pipeline import FullText, text_size
+from tracehooks.tracing.messages import AGENT_BROKE_OFF, AGENT_SAID, USER_SAID
+from tracehooks.tracing.pipeline import FullText
 from tracehooks.tracing.provider import Recording, door
 from tracehooks.tracing.spec import Spec
 from tracehooks.tracing.trouble import trouble
@@ -55,17 +56,16 @@ class Call(Here):
 
     def take_input(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Write the arguments out now: the body may change them."""
-        spec, capture = self.spec, self.recording.capture
-        parameters, recorded = spec.parameters, None
+        parameters = self.spec.parameters
         try:
-            if len(args) == parameters.count and not kwargs and type(args[-1]) is str:
-                recorded = capture.text_input(parameters.last, args[-1], messages=spec.speaks)
-            if recorded is None:
-                recorded = capture.input(parameters.arguments(args, kwargs), messages=spec.speaks)
+            usual = len(args) == parameters.count and not kwargs and type(args[-1]) is str
+            if usual and self._put_text_input(args[-1]):
+                return
+            given = parameters.arguments(args, kwargs)
+            value, messages, full = self.recording.capture.input(given, messages=self.spec.speaks)
         except BaseException as error:
             trouble("capturing an input", error)
             return
-        value, messages, full = recorded
         self.attributes[semconv.INPUT] = value
         if messages is not None:
             self.attributes[semconv.INPUT_MESSAGES] = messages
@@ -82,7 +82,7 @@ class Call(Here):
             if type(result) not in _PLAIN:
                 self.put_usage(usage(result))
             if spec.capture_output:
-                self.put_output(self.recording.capture.output(result, messages=spec.speaks))
+                self.put_result(result)
         except BaseException as error:
             trouble("capturing an output", error)
         finally:
@@ -110,8 +110,31 @@ class Call(Here):
             if number is not None:
                 self.attributes[name] = number
 
+    def _put_text_input(self, text: str) -> bool:
+        """Record the only argument of a call, where it is a text that needs no care: the usual case."""
+        spec = self.spec
+        quoted = self.recording.capture.quoted(text)
+        if quoted is None:
+            return False
+        self.attributes[semconv.INPUT] = f"{spec.parameters.lead}{quoted}}}"
+        if spec.speaks:
+            self.attributes[semconv.INPUT_MESSAGES] = f"{USER_SAID[0]}{quoted}{USER_SAID[1]}"
+        return True
+
+    def put_result(self, result: Any, *, complete: bool = True, missing: int = 0) -> None:
+        """Record a result, of which ``missing`` bytes are lost. Only a complete one says why it stopped."""
+        speaks, capture = self.spec.speaks, self.recording.capture
+        quoted = capture.quoted(result) if type(result) is str and not missing else None
+        if quoted is None:
+            self.put_output(capture.output(result, messages=speaks, complete=complete, missing=missing))
+            return
+        self.attributes[semconv.OUTPUT] = quoted
+        if speaks:
+            before, after = AGENT_SAID if complete else AGENT_BROKE_OFF
+            self.attributes[semconv.OUTPUT_MESSAGES] = f"{before}{quoted}{after}"
+
     def put_output(self, recorded: Recorded) -> None:
-        """Record a result."""
+        """Record a result as it was captured."""
         value, messages, full = recorded
         self.attributes[semconv.OUTPUT] = value
         if messages is not None:
@@ -156,7 +179,7 @@ class Call(Here):
         pipeline = door.pipeline
         try:
             if pipeline is not None and span.context.trace_flags & SAMPLED:  # type: ignore[attr-defined]
-                pipeline.take(span, full, self.spec.hooks, size=text_size(attributes))
+                pipeline.take(span, full, self.spec.hooks, attributes)
         except BaseException as error:
             trouble("taking a span in", error)
 
@@ -196,8 +219,7 @@ def begin(
     if call.is_open:
         pipeline = recording.pipeline
         if pipeline is not None:
-            with pipeline.lock:
-                pipeline.started += 1
+            pipeline.started.add()
         if spec.capture_input:
             try:
                 call.take_input(args, kwargs)

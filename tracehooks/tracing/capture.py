@@ -10,14 +10,7 @@ from typing import Any
 from tracehooks.tracing.encode import CLIP, clean, dumps, encode, head, loads
 from tracehooks.tracing.interrupts import let_through
 from tracehooks.tracing.mask import Mask
-from tracehooks.tracing.messages import (
-    AGENT_BROKE_OFF,
-    AGENT_SAID,
-    USER_SAID,
-    input_messages,
-    output_messages,
-    user_argument,
-)
+from tracehooks.tracing.messages import input_messages, output_messages, user_argument
 from tracehooks.tracing.stack import stack_lines
 
 MAX_BYTES = 256_000  # the default of the setting capture.max_bytes
@@ -79,30 +72,20 @@ class Capture:
             return text, None, None
         return text, self._fitting(input_messages(arguments[said][1], values[said])), None
 
-    def text_input(self, name: str, value: str, *, messages: bool) -> Recorded | None:
-        """The input of a call whose one argument is a text, by a shorter way; None if it needs the longer."""
-        if len(value) > self._surely:
+    def quoted(self, text: str) -> str | None:
+        """The JSON of a text that surely fits and needs no mask; None for one that is not so simple."""
+        if len(text) > self._surely:
             return None
         try:
-            quoted = dumps(value).decode()
+            return dumps(text).decode()
         except TypeError:  # half a surrogate pair
             return None
-        text = f"{{{_keys.get(name) or _key(name)}{quoted}}}"
-        return text, f"{USER_SAID[0]}{quoted}{USER_SAID[1]}" if messages else None, None
 
     def output(self, value: Any, *, messages: bool, complete: bool = True, missing: int = 0) -> Recorded:
         """The JSON of a result, and its output messages when asked for.
 
         ``missing`` is how many bytes of the result were lost before. Only a complete one says why it stopped.
         """
-        if type(value) is str and not missing and len(value) <= self._surely:
-            try:
-                quoted = dumps(value).decode()
-            except TypeError:
-                pass
-            else:
-                said = AGENT_SAID if complete else AGENT_BROKE_OFF
-                return quoted, f"{said[0]}{quoted}{said[1]}" if messages else None, None
         encoded, lost = encode(value, self._allowance)
         if self.mask is not None:
             encoded = self.mask.json(encoded)

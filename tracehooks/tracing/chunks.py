@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from tracehooks.tracing.capture import Capture, Recorded
 from tracehooks.tracing.deltas import Delta, Tokens, assembled, delta_of, tokens_of
 from tracehooks.tracing.encode import CLIP, encode
 from tracehooks.tracing.interrupts import let_through
@@ -19,6 +18,10 @@ _UNCHANGING = frozenset({str, bytes, int, float, bool, complex, type(None)})
 
 class _Json(bytes):
     """A chunk written out as JSON when it passed."""
+
+
+class Written(list[bytes]):
+    """A list of chunks, each as its JSON."""
 
 
 class Chunks:
@@ -76,26 +79,22 @@ class Chunks:
                 return chunk  # it cannot be copied, so probably nobody changes it either
         return delta_of(chunk) or _Json(encode(chunk)[0])
 
-    def recorded(self, capture: Capture, *, messages: bool, complete: bool) -> Recorded:
-        """All chunks as one output."""
+    def value(self) -> Any:
+        """All chunks as one result; :class:`Written` where they have only their JSON in common."""
         if self._reduce is not None:
             try:
-                value = self._reduce(self.items)
+                return self._reduce(self.items)
             except BaseException as error:
                 trouble("reduce", error)
-            else:
-                return capture.output(value, messages=messages, complete=complete, missing=self.lost)
         try:
-            text = "".join(self.items) if self.items else None
-        except TypeError:
-            text = None
-        if text is not None:
-            return capture.output(text, messages=messages, complete=complete, missing=self.lost)
+            if self.items:
+                return "".join(self.items)
+        except TypeError:  # not only texts
+            pass
         kinds = {type(item) for item in self.items} - {type(None)}
         if len(kinds) == 1 and (join := _JOINS.get(next(iter(kinds)))) is not None:
-            value = join([item for item in self.items if item is not None])
-            return capture.output(value, messages=messages, complete=complete, missing=self.lost)
-        return capture.parts([_written(item) for item in self.items], self.lost)
+            return join([item for item in self.items if item is not None])
+        return Written(_written(item) for item in self.items)
 
 
 _JOINS: dict[type, Callable[[list[Any]], Any]] = {str: "".join, bytes: b"".join, Delta: assembled}

@@ -19,7 +19,7 @@ class Parameters:
     A call with ``count`` positional arguments and no others gives ``last`` alone.
     """
 
-    __slots__ = ("_extra", "_method_of", "_named", "_positional", "_rest", "_skip", "count", "last")
+    __slots__ = ("_extra", "_method_of", "_named", "_positional", "_rest", "_skip", "count", "last", "lead")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         parameters = _parameters(function)
@@ -32,6 +32,7 @@ class Parameters:
         # The usual case has a short way: one argument is given, named last, and it is the count-th of args.
         self.count = 1 + self._skip if len(self._positional) > self._skip and not self._method_of else -1
         self.last = self._positional[self._skip] if self.count > 0 else ""
+        self.lead = '{"' + self.last + '":'
 
     def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """Names and values of a call's arguments, surplus ones under the name of ``*args`` or ``**kwargs``.

@@ -12,7 +12,6 @@ The seam for spans of other instrumentations: ``keep``, one function from a fini
 """
 
 import os
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Any
 
 from tracehooks.tracing import semconv
 from tracehooks.tracing.export import Exporting, SpanExporter
+from tracehooks.tracing.tally import Tally
 from tracehooks.tracing.trouble import trouble
 from tracehooks.worker import BackgroundWorker
 
@@ -69,7 +69,7 @@ def text_size(attributes: Mapping[str, Any]) -> int:
 class Pipeline:
     """Queue, exporters, listeners and counters of one ``init()``.
 
-    Whoever begins a span of ours counts it in ``started``, under the ``lock``.
+    Whoever begins a span of ours adds it to ``started``.
     """
 
     def __init__(
@@ -96,9 +96,8 @@ class Pipeline:
 
     def reset_counts(self) -> None:
         """Begin to count anew, as a forked child must: what its parent ended is not its own."""
-        self.lock = threading.RLock()
-        self.started = 0
-        self._ended = 0
+        self.started = Tally()
+        self._ended = Tally()
         self._noted = 0
         self.exporting.reset_counts()
 
@@ -141,21 +140,27 @@ class Pipeline:
     def on_end(self, span: Any) -> None:
         """A span, anybody's, has ended: take it if it belongs here."""
         if self.keep(span):
-            self.take(span, size=text_size(span.attributes or {}))
+            self.take(span)
         else:
             for other in self.others:
                 other(span)
 
     def take(
-        self, span: Any, full: FullText | None = None, hooks: tuple[Any, ...] = (), *, size: int = 0
+        self,
+        span: Any,
+        full: FullText | None = None,
+        hooks: tuple[Any, ...] = (),
+        attributes: Mapping[str, Any] | None = None,
     ) -> None:
         """Queue a finished span for the exporters and tell the listeners of it.
 
-        ``size``: the characters of its texts, which count for how much may wait.
+        ``attributes`` are those whose texts count for how much may wait, by default all of the span's.
         """
-        with self.lock:
-            self._ended += 1
-        taken = not self.exporting.exporters or self.worker.put(span, size)
+        self._ended.add()
+        taken = True
+        if self.exporting.exporters:
+            texts = span.attributes or {} if attributes is None else attributes
+            taken = self.worker.put(span, text_size(texts))
         if self.tells_all or hooks:
             for listener in self.listeners if taken or not self.refusals else self.refusals:
                 try:
@@ -190,8 +195,7 @@ class Pipeline:
 
     def stats(self) -> dict[str, int]:
         """The counters: ``exported + dropped + pending == ended``."""
-        with self.lock:
-            started, ended = self.started, self._ended
+        started, ended = self.started.value, self._ended.value
         dropped = self.dropped
         if not self.exporting.exporters:
             return {"started": started, "ended": ended, "exported": ended, "dropped": 0, "pending": 0}

@@ -9,7 +9,7 @@ from opentelemetry.trace import Span
 from tracehooks.tracing import semconv
 from tracehooks.tracing.call import SIGNALS, Call
 from tracehooks.tracing.carried import Carried
-from tracehooks.tracing.chunks import Chunks
+from tracehooks.tracing.chunks import Chunks, Written
 from tracehooks.tracing.context import Here
 from tracehooks.tracing.provider import Recording
 from tracehooks.tracing.spec import Spec
@@ -55,8 +55,11 @@ class StreamCall(Call):
             self.put_usage(chunks.tokens)
         if spec.capture_output:
             try:
-                capture = self.recording.capture
-                self.put_output(chunks.recorded(capture, messages=spec.speaks, complete=complete))
+                value = chunks.value()
+                if type(value) is Written:
+                    self.put_output(self.recording.capture.parts(value, chunks.lost))
+                else:
+                    self.put_result(value, complete=complete, missing=chunks.lost)
             except BaseException as error:
                 trouble("capturing an output", error)
         self.chunks = Chunks()  # the context of a task that the body started may outlive the stream

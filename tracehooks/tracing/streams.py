@@ -6,8 +6,9 @@ are written out flat: each chunk passes here, and this is what tracing costs a s
 
 import sys
 import types
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Iterable
 from contextvars import copy_context
+from itertools import chain, repeat
 from typing import Any
 
 from tracehooks.tracing.call import begin
@@ -29,13 +30,11 @@ def drive(begun: Begun, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, 
     home, chunks, recorded = Home(context), call.chunks, call.is_open
     run, inside, seen, kept = home.run, home.context, home.seen, home.kept
     append, limit = chunks.items.append, chunks.limit if recorded else 0
-    send = inner.send
-    step: Any = send
-    argument: Any = None
-    left = False
+    send, argument = inner.send, None
+    steps: Iterable[Any] = repeat(send, BLOCK)
     try:
         while True:
-            for _ in _BLOCK:
+            for step in steps:
                 try:
                     if copy_context() != seen:
                         seen, kept = home.bring_in()
@@ -56,14 +55,14 @@ def drive(begun: Begun, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, 
                 try:
                     argument = yield chunk
                 except BaseException as error:
-                    step, argument, left = inner.throw, error, isinstance(error, GeneratorExit)
-                else:
-                    step = send
-                    left = False
-            limit = chunks.review() if recorded else 0
+                    argument, steps = error, chain((inner.throw,), repeat(send, BLOCK))
+                    break
+            else:
+                steps = repeat(send, BLOCK)
+                limit = chunks.review() if recorded else 0
     except StopIteration as stop:
         home.settle()
-        call.finish(complete=not left)
+        call.finish(complete=step is send or not isinstance(argument, GeneratorExit))
         return stop.value
     except BaseException as error:
         argument = None  # or the error, its traceback and this frame would keep each other alive
