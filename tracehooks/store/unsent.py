@@ -16,7 +16,7 @@ from sqlalchemy import BigInteger, Connection, Text, column, delete, func, or_, 
 from tracehooks.store.among import among
 from tracehooks.store.database import Area, Database
 from tracehooks.store.encoding import duration_micros, from_json, from_micros, safe_text, to_json, to_micros
-from tracehooks.store.upserts import insert_uncounted, upsert
+from tracehooks.store.upserts import insert_missing, upsert
 
 UNSENT = table(
     "unsent",
@@ -236,7 +236,7 @@ def note(connection: Connection, spans: Iterable[Unsent], owner: str, now: int) 
         }
         for span in spans
     ]
-    insert_uncounted(connection, UNSENT, KEY, rows)
+    insert_missing(connection, UNSENT, KEY, rows)
 
 
 def forget_traces(connection: Connection, traces: Sequence[str]) -> None:

@@ -26,16 +26,6 @@ def insert_missing(
     return len(connection.execute(statement.returning(table.c[keys[0]]), list(rows)).all())
 
 
-def insert_uncounted(
-    connection: Connection, table: TableClause, keys: Sequence[str], rows: Sequence[Row]
-) -> None:
-    """The same, cheaper where nobody asks how many those were."""
-    if rows:
-        connection.execute(
-            _insert(connection, table).on_conflict_do_nothing(index_elements=list(keys)), list(rows)
-        )
-
-
 def upsert(
     connection: Connection,
     table: TableClause,
