@@ -10,6 +10,7 @@ from tracehooks.reference import Reference
 from tracehooks.replay.rows import ReplayAnswer
 from tracehooks.replay.work import HOPELESS
 from tracehooks.scoring import Tally
+from tracehooks.scoring.coordinator import stopped_words
 from tracehooks.store.replays import ReplayCounts
 
 if TYPE_CHECKING:  # the statistics need numpy and scipy
@@ -110,7 +111,7 @@ class NoiseOutcome:
     @property
     def _judge(self) -> str:
         if self.tally.stopped is not Reason.TIMEOUT:
-            return f"judge: stopped after too many answers were {self.tally.stopped}"
+            return stopped_words(self.tally.stopped)
         left = self.left + self.replays.waiting
         return f"time_limit: stopped with {left} questions left; `tracehooks resume` goes on"
 

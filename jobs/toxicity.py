@@ -19,7 +19,7 @@ from tracehooks.scoring.batch_report import batch_dict, put_away
 from tracehooks.scoring.batching import Batching, is_early
 from tracehooks.scoring.caching import caching
 from tracehooks.scoring.canaries import CanaryCheck, canaries_for
-from tracehooks.scoring.coordinator import WAIT_SECONDS, this_owner
+from tracehooks.scoring.coordinator import WAIT_SECONDS, stopped_words, this_owner
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.estimating import Estimate, estimate
 from tracehooks.scoring.links import with_links
@@ -325,7 +325,7 @@ class ToxicityNight:
 
     def _why_stopped(self, stopped: Reason, left: int) -> str:
         if stopped is not Reason.TIMEOUT:
-            return f"judge: stopped after too many answers were {stopped}"
+            return stopped_words(stopped)
         limit = format_duration(self._job.time_limit)
         return f"time_limit: stopped after {limit} with {left} calls not judged; `tracehooks resume` goes on"
 

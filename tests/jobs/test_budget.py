@@ -232,7 +232,7 @@ def test_a_spent_quota_ends_the_run_at_once(store: Store) -> None:
     replies = [chat(CLEAN)] * 20 + [status(429, "insufficient_quota")] * 40
     with FakeOpenAI(replies) as server:
         run = _run(store, server, {}, concurrency=2)
-        assert server.count <= 25
+        assert server.count <= 22  # the one, and what was under way
     left = 60 - 20 - run.counts["unscored"]["quota"]
     assert run.counts["unscored"]["not_attempted"] == left
     assert (run.counts["scored"], run.state, run.verdict) == (20, "failed", Verdict.INCONCLUSIVE)

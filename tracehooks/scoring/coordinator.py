@@ -23,8 +23,9 @@ logger = logging.getLogger("tracehooks")
 
 LEASE = timedelta(seconds=60)
 WAIT_SECONDS = 0.5  # between looks at what others do, and whether the run is to stop
-# so many failures of a kind in a row say that asking on is pointless; one alone may be a hiccup
-HOPELESS_IN_A_ROW = {Reason.UNREACHABLE: 30, Reason.REJECTED: 30, Reason.QUOTA: 3}
+# so many failures of a kind in a row say that asking on is pointless; one alone may be a hiccup, but for a
+# spent quota, which a server names by its code and which does not come back by itself
+HOPELESS_IN_A_ROW = {Reason.UNREACHABLE: 30, Reason.REJECTED: 30, Reason.QUOTA: 1}
 
 
 def this_owner() -> str:
@@ -54,6 +55,13 @@ def is_dead(owner: str) -> bool:
     except OSError:
         return False
     return bool(birth) and process_birth(int(pid)) != birth
+
+
+def stopped_words(stopped: Reason | None) -> str:
+    """Why a judge was not asked on, in a sentence; it begins with a word for programs."""
+    if stopped is Reason.QUOTA:
+        return "judge: stopped at the first answer that its account has no quota left (quota)"
+    return f"judge: stopped after too many answers were {stopped}"
 
 
 @dataclass(slots=True)
