@@ -326,13 +326,13 @@ class Batching:
         spending = self._spending()
         for batch, letters in self._store.batches.unsettled(self.run.id):
             unknown = batch.status == UNKNOWN
-            self._store.accounts.settle(
-                [
-                    (letter.hold, spending.used(letter.hold, usage_of(letter, unknown=unknown)))
-                    for letter in letters
-                    if letter.hold is not None
-                ]
-            )
+            settled = [
+                (letter.hold, spending.used(letter.hold, usage_of(letter, unknown=unknown)))
+                for letter in letters
+                if letter.hold is not None
+            ]
+            for some in chunks(settled, CALLS_AT_ONCE):
+                self._store.accounts.settle(some)
             self._store.batches.settle(batch.id)
 
     def _spending(self) -> Spending:

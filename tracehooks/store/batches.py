@@ -13,6 +13,7 @@ from sqlalchemy import (
     Connection,
     SmallInteger,
     Text,
+    bindparam,
     column,
     delete,
     exists,
@@ -59,6 +60,11 @@ LETTERS = table(
     column("settled", SmallInteger),
     column("status", BigInteger),
     column("reply", Text),
+)
+ANSWERING = (
+    update(LETTERS)
+    .where(LETTERS.c.batch_id == bindparam("of"), LETTERS.c.custom_id == bindparam("name"))
+    .values(status=bindparam("was"), reply=bindparam("said"))
 )
 AT_ONCE = 500
 TIMES = frozenset({"intended_at", "due", "tried_at", "looked_at", "cancelled_at"})
