@@ -23,6 +23,7 @@ import httpx
 
 from benchmarks.outbox import BATCH, COMMENT, KEYS, START, server
 from benchmarks.root import ROOT
+from tracehooks.protocols import ScoreRow
 from tracehooks.records import Score, TraceRef
 
 MODE = ("--mode", "v4.59")
@@ -175,12 +176,8 @@ def _sdk(url: str, count: int, seconds: float) -> dict[str, Any]:
 def _by_hand(url: str, count: int, _seconds: float) -> dict[str, Any]:
     """Bytes made before, in lists of a hundred."""
     from tracehooks.exporters.langfuse.letters import letter
-    from tracehooks.protocols import Delivery
 
-    bodies = [
-        letter(Delivery(id=f"{n:032x}", score=score, call=None, time=START, environment="default")).body
-        for n, score in enumerate(_scores(count))
-    ]
+    bodies = [letter(_row(f"{n:032x}", score)).body for n, score in enumerate(_scores(count))]
     lists = [b"[" + b",".join(bodies[first : first + BATCH]) + b"]" for first in range(0, count, BATCH)]
     with httpx.Client(auth=KEYS, headers={"Content-Type": "application/json"}, timeout=60) as client:
         client.get(f"{url}/api/public/health")
@@ -188,6 +185,28 @@ def _by_hand(url: str, count: int, _seconds: float) -> dict[str, Any]:
         for content in lists:
             client.post(f"{url}/api/public/scores", content=content).raise_for_status()
         return {"cpu": time.process_time() - begun}
+
+
+def _row(score_id: str, score: Score) -> ScoreRow:
+    assert score.target is not None
+    micros = int(START.timestamp() * 1e6)
+    return ScoreRow(
+        id=score_id,
+        trace_id=score.target.trace_id,
+        span_id=score.target.span_id,
+        name=score.name,
+        number=float(score.value or 0),
+        text=None,
+        data_type=score.data_type,
+        comment=score.comment,
+        metadata="{}",
+        environment="default",
+        call_start=micros,
+        scorer_version="",
+        run_id=None,
+        probability=None,
+        scored_at=micros,
+    )
 
 
 WAYS: dict[str, Callable[[str, int, float], dict[str, Any]]] = {

@@ -16,7 +16,7 @@ from benchmarks.figures import Table, compared
 from benchmarks.root import ROOT
 from tracehooks.exporters.langfuse.letters import letter
 from tracehooks.exporters.langfuse.sink import LangfuseSink
-from tracehooks.protocols import Delivery
+from tracehooks.protocols import ScoreRow
 from tracehooks.records import AgentCall, Score, TraceRef
 from tracehooks.scoring import Deliverer
 from tracehooks.settings import Settings
@@ -125,12 +125,12 @@ def _record(number: int) -> ScoreRecord:
 
 
 def _requests(store: Store) -> Iterator[bytes]:
-    while deliveries := store.outbox.pending("langfuse", BATCH, "by-hand", LEASE):
-        yield _request(deliveries)
+    while rows := store.outbox.rows("pending", "langfuse", BATCH, "by-hand", LEASE):
+        yield _request(rows)
 
 
-def _request(deliveries: Sequence[Delivery]) -> bytes:
-    return b'{"batch":[' + b",".join(letter(delivery).event for delivery in deliveries) + b"]}"
+def _request(rows: Sequence[ScoreRow]) -> bytes:
+    return b'{"batch":[' + b",".join(letter(row).event for row in rows) + b"]}"
 
 
 def _post_all(settings: Settings, requests: Sequence[bytes]) -> float:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-from tracehooks.records import AgentCall, Direction, Reason, Score
+from tracehooks.records import AgentCall, DataType, Direction, Reason, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +111,22 @@ class ScoreSink(Protocol):
 
     It may also have ``wants_unscored = True`` for results without a value; ``unwanted``, names of scores that
     it is never to get, and ``unwanted_because``, why and what changes that; ``senders``, how many threads may
-    deliver at once; ``batch``, how many scores at once; and ``wants_calls = False`` when it has no use for
-    the scored calls.
+    deliver at once; ``batch``, how many scores at once; and ``takes_rows = True`` when it is to be handed
+    each score as a :class:`ScoreRow`, which costs a fraction of a :class:`Delivery`.
     """
 
     def deliver(self, scores: Sequence["Delivery"]) -> Sequence["Receipt"]:
         """Send ``scores``; one receipt each, in their order. Raises only when nothing at all was sent."""
+        ...
+
+
+class RowSink(Protocol):
+    """The same, but with ``takes_rows = True``."""
+
+    takes_rows: bool
+
+    def deliver(self, scores: Sequence["ScoreRow"]) -> Sequence["Receipt"]:
+        """Send ``scores``; one receipt each. Raises only when nothing at all was sent."""
         ...
 
 
@@ -153,6 +163,37 @@ class Delivery:
     run_id: str | None = None
     probability: float | None = None
     scored_at: datetime | None = None
+
+
+class ScoreRow(NamedTuple):
+    """The same for sinks with ``takes_rows``: flat, as the store keeps it, and without the scored call.
+
+    ``number`` is the value of a NUMERIC or BOOLEAN score, ``text`` of any other. ``metadata`` is a JSON
+    object. ``call_start`` and ``scored_at`` are microseconds since 1970 in UTC.
+    """
+
+    id: str
+    trace_id: str
+    span_id: str
+    name: str
+    number: float | None
+    text: str | None
+    data_type: DataType
+    comment: str
+    metadata: str
+    environment: str
+    call_start: int
+    scorer_version: str
+    run_id: str | None
+    probability: float | None
+    scored_at: int
+    revision: int = 1
+    resent: int = 0
+
+    @property
+    def value(self) -> float | str | None:
+        """The score's value; None for one that has none."""
+        return self.text if self.number is None else self.number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

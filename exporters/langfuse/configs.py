@@ -12,7 +12,7 @@ from typing import Any
 from tracehooks.exporters.langfuse.client import Client
 from tracehooks.exporters.langfuse.letters import Unsendable
 from tracehooks.exporters.langfuse.server import ServerProblem
-from tracehooks.records import Score
+from tracehooks.protocols import ScoreRow
 
 PATH = "/score-configs"
 PAGE = 100
@@ -32,7 +32,7 @@ class ScoreConfigs:
         self._known: dict[str, list[Config]] | None = None
         self._read_at = 0.0
 
-    def id_for(self, score: Score) -> str | None:
+    def id_for(self, score: ScoreRow) -> str | None:
         """The config that ``score`` is to name; None when the project has none of its name.
 
         Names are not unique: of several that take the score, it is the newest. Raises Unsendable when there
@@ -90,7 +90,7 @@ class ScoreConfigs:
         return found
 
 
-def problem_with(score: Score, config: Config) -> str | None:
+def problem_with(score: ScoreRow, config: Config) -> str | None:
     """Why the server would drop ``score`` for ``config``; None when it takes it."""
     kind, value = config.get("dataType"), score.value
     if kind != score.data_type:

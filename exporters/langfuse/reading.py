@@ -8,7 +8,7 @@ from urllib.parse import quote
 from tracehooks.exporters.langfuse.client import Client
 from tracehooks.exporters.langfuse.letters import comment
 from tracehooks.exporters.langfuse.server import ABSENT, AnotherServer, ServerFacts, ServerProblem
-from tracehooks.protocols import Delivery, ReadBack
+from tracehooks.protocols import ReadBack, ScoreRow
 
 AT_ONCE = 100  # ids in one request, which is also the largest page
 
@@ -27,17 +27,16 @@ def read_scores(client: Client, facts: ServerFacts, ids: Sequence[str]) -> dict[
     return found
 
 
-def compared(delivery: Delivery, row: Row | None) -> ReadBack:
-    """Whether ``row``, of either API, holds the delivery's value and comment."""
+def compared(score: ScoreRow, row: Row | None) -> ReadBack:
+    """Whether ``row``, of either API, holds the score's value and comment."""
     if row is None:
-        return ReadBack(id=delivery.id, found="missing")
-    if not _same_value(delivery.score.value, delivery.score.data_type, row):
+        return ReadBack(id=score.id, found="missing")
+    if not _same_value(score.value, score.data_type, row):
         shown = row.get("stringValue") if row.get("value") is None else row.get("value")
-        detail = f"value {shown!r} for {delivery.score.value!r}"
-        return ReadBack(id=delivery.id, found="other", detail=detail)
-    if (row.get("comment") or "") != comment(delivery):
-        return ReadBack(id=delivery.id, found="other", detail="another comment")
-    return ReadBack(id=delivery.id, found="same")
+        return ReadBack(id=score.id, found="other", detail=f"value {shown!r} for {score.value!r}")
+    if (row.get("comment") or "") != comment(score):
+        return ReadBack(id=score.id, found="other", detail="another comment")
+    return ReadBack(id=score.id, found="same")
 
 
 def _same_value(sent: Any, data_type: str, row: Row) -> bool:

@@ -14,8 +14,8 @@ from tracehooks.exporters.langfuse.letters import letter
 from tracehooks.exporters.langfuse.reading import read_scores
 from tracehooks.exporters.langfuse.server import Server, ServerFacts
 from tracehooks.exporters.langfuse.writing import Writer
-from tracehooks.protocols import Delivery, Finding
-from tracehooks.records import Score, TraceRef
+from tracehooks.protocols import Finding, ScoreRow
+from tracehooks.store.encoding import to_micros
 
 ABOUT = "round trip"
 NAME = "tracehooks_doctor"
@@ -65,10 +65,23 @@ def _wait_for(client: Client, facts: ServerFacts, ids: list[str], sleep: Callabl
     return found
 
 
-def _score() -> Delivery:
+def _score() -> ScoreRow:
     """On a trace that nobody has, so that nobody sees it even while it is there."""
-    target = TraceRef(secrets.token_hex(16), secrets.token_hex(8))
-    comment = "Written by `tracehooks doctor`, which deletes it again."
-    score = Score.scored(NAME, 1.0, comment=comment, target=target)
-    now = datetime.now(UTC)
-    return Delivery(id=secrets.token_hex(16), score=score, call=None, time=now, environment="default")
+    now = to_micros(datetime.now(UTC))
+    return ScoreRow(
+        id=secrets.token_hex(16),
+        trace_id=secrets.token_hex(16),
+        span_id=secrets.token_hex(8),
+        name=NAME,
+        number=1.0,
+        text=None,
+        data_type="NUMERIC",
+        comment="Written by `tracehooks doctor`, which deletes it again.",
+        metadata="{}",
+        environment="default",
+        call_start=now,
+        scorer_version="",
+        run_id=None,
+        probability=None,
+        scored_at=now,
+    )

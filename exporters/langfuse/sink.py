@@ -9,7 +9,7 @@ from tracehooks.exporters.langfuse.letters import Letter, Unsendable, letter
 from tracehooks.exporters.langfuse.reading import Row, compared, read_scores
 from tracehooks.exporters.langfuse.server import AnotherServer, Server
 from tracehooks.exporters.langfuse.writing import Writer
-from tracehooks.protocols import Delivery, ReadBack, Receipt
+from tracehooks.protocols import ReadBack, Receipt, ScoreRow
 from tracehooks.settings import Settings
 
 SENDERS = 3
@@ -32,7 +32,7 @@ class LangfuseSink:
     now, and so wins over whatever else was written under its id.
     """
 
-    senders, batch, wants_calls = SENDERS, BATCH, False
+    senders, batch, takes_rows = SENDERS, BATCH, True
     unwanted_because = UNWANTED_BECAUSE
 
     def __init__(
@@ -57,16 +57,16 @@ class LangfuseSink:
         client = Client.from_settings(settings)
         return cls(client, confirm_after=section.confirm_after, unwanted=unwanted)
 
-    def deliver(self, scores: Sequence[Delivery]) -> list[Receipt]:
+    def deliver(self, scores: Sequence[ScoreRow]) -> list[Receipt]:
         """Write ``scores``. Raises when the server gives no answer, or does not take the keys."""
         self.server.facts()
         letters: dict[str, Letter] = {}
         receipts: list[Receipt] = []
-        for delivery in scores:
+        for row in scores:
             try:
-                letters[delivery.id] = letter(delivery, self.configs.id_for(delivery.score))
+                letters[row.id] = letter(row, self.configs.id_for(row))
             except Unsendable as problem:
-                receipts.append(Receipt(id=delivery.id, accepted=False, error=str(problem), retry=False))
+                receipts.append(Receipt(id=row.id, accepted=False, error=str(problem), retry=False))
         ours = [one for one in scores if one.id in letters]
         together = [letters[one.id] for one in ours if one.resent < RESENT_SINGLY]
         singly = [letters[one.id] for one in ours if one.resent >= RESENT_SINGLY]
@@ -76,10 +76,10 @@ class LangfuseSink:
             receipts += self._writer.write_singly(singly)
         return receipts
 
-    def confirm(self, scores: Sequence[Delivery]) -> list[ReadBack]:
+    def confirm(self, scores: Sequence[ScoreRow]) -> list[ReadBack]:
         """Look for ``scores`` by their ids. Raises when the server gives no answer."""
-        rows = self._read([delivery.id for delivery in scores])
-        found = [compared(delivery, rows.get(delivery.id)) for delivery in scores]
+        shown = self._read([row.id for row in scores])
+        found = [compared(row, shown.get(row.id)) for row in scores]
         if any(one.found == "missing" for one in found):
             self.configs.forget()  # one that was made or archived meanwhile has them dropped
         return found

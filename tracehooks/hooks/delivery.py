@@ -107,7 +107,7 @@ class _Guarded:
         self._name, self._sink = name, sink
         self._failing = False
         self.confirms = hasattr(sink, "confirm")
-        for option in ("confirm", "confirm_after", "senders", "batch", "wants_calls"):
+        for option in ("confirm", "confirm_after", "senders", "batch", "takes_rows"):
             if hasattr(sink, option):
                 setattr(self, option, getattr(sink, option))
 

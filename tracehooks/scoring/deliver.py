@@ -3,15 +3,15 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import Enum, auto
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.judges.untraced import untraced
-from tracehooks.protocols import Delivery, Receipt, ScoreSink
+from tracehooks.protocols import Receipt, RowSink, ScoreSink
 from tracehooks.scoring.coordinator import is_dead
 from tracehooks.scoring.resending import Resender
 
@@ -63,7 +63,7 @@ class Deliverer:
     def __init__(
         self,
         store: "Store",
-        sinks: Mapping[str, ScoreSink],
+        sinks: Mapping[str, ScoreSink | RowSink],
         *,
         owner: str,
         progress: Callable[[int], None] = lambda count: None,
@@ -114,7 +114,7 @@ class Deliverer:
         found = (self._store.outbox.wait(name, "accepted") for name in confirming)
         return min((wait for wait in found if wait is not None), default=None)
 
-    def _empty(self, name: str, sink: ScoreSink, end: float | None) -> bool:
+    def _empty(self, name: str, sink: ScoreSink | RowSink, end: float | None) -> bool:
         """Deliver what is due; by several threads where the sink allows it and one batch is not all."""
         self._take_over(name, "pending")
         first = self._batch(name, sink)
@@ -138,9 +138,8 @@ class Deliverer:
             thread.join(None if end is None else max(0.0, end - time.monotonic()))
         return all(results)
 
-    def _batch(self, name: str, sink: ScoreSink) -> "Batch":
-        claim = self._claim(sink)
-        deliveries = self._store.outbox.pending(name, *claim, calls=_wants_calls(sink))
+    def _batch(self, name: str, sink: ScoreSink | RowSink) -> "Batch":
+        deliveries = self._take("pending", name, sink)
         if not deliveries:
             return Batch.LAST
         receipts = _receipts(name, sink, deliveries)
@@ -150,18 +149,22 @@ class Deliverer:
         self._progress(sum(receipt.accepted or not receipt.retry for receipt in receipts))
         if not accepted and any(receipt.retry for receipt in receipts):
             return Batch.FAILED
-        return Batch.FULL if len(deliveries) == claim[0] else Batch.LAST
+        return Batch.FULL if len(deliveries) == _batch_of(sink) else Batch.LAST
 
-    def _claim(self, sink: ScoreSink) -> tuple[int, str, timedelta]:
-        return getattr(sink, "batch", BATCH), self._owner, LEASE
+    def _take(self, state: "Claimable", name: str, sink: ScoreSink | RowSink) -> Sequence[Any]:
+        """Rows for a sink that takes them, else deliveries."""
+        outbox, terms = self._store.outbox, (_batch_of(sink), self._owner, LEASE)
+        if getattr(sink, "takes_rows", False):
+            return outbox.rows(state, name, *terms)
+        return outbox.pending(name, *terms) if state == "pending" else outbox.accepted(name, *terms)
 
-    def _look(self, name: str, sink: ScoreSink, end: float | None) -> bool:
+    def _look(self, name: str, sink: ScoreSink | RowSink, end: float | None) -> bool:
         """Look for what was accepted and is due; False when it could not be looked for."""
         if not hasattr(sink, "confirm"):
             return True
         self._take_over(name, "accepted")
         while end is None or time.monotonic() < end:
-            deliveries = self._store.outbox.accepted(name, *self._claim(sink), calls=_wants_calls(sink))
+            deliveries = self._take("accepted", name, sink)
             if not deliveries:
                 return True
             try:
@@ -184,8 +187,8 @@ class Batch(Enum):
     FAILED = auto()
 
 
-def _wants_calls(sink: ScoreSink) -> bool:
-    return bool(getattr(sink, "wants_calls", True))
+def _batch_of(sink: ScoreSink | RowSink) -> int:
+    return int(getattr(sink, "batch", BATCH))
 
 
 def _started(work: Callable[[int], None], number: int) -> threading.Thread:
@@ -195,7 +198,7 @@ def _started(work: Callable[[int], None], number: int) -> threading.Thread:
     return thread
 
 
-def _receipts(name: str, sink: ScoreSink, deliveries: list[Delivery]) -> list[Receipt]:
+def _receipts(name: str, sink: ScoreSink | RowSink, deliveries: Sequence[Any]) -> list[Receipt]:
     try:
         with untraced():  # what a sink sends is no work of the application's
             receipts = {receipt.id: receipt for receipt in sink.deliver(deliveries)}

@@ -5,25 +5,31 @@ it: ``confirmed`` says that the same value and comment were read back. One that 
 read back is pending again, and ``dead`` when that goes on; so is one that the sink refuses for good.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from sqlalchemy import BigInteger, Connection, Text, column, func, or_, select, table, update
-
-from tracehooks.protocols import Delivery, ReadBack, Receipt
-from tracehooks.records import AgentCall
-from tracehooks.store.among import among
-from tracehooks.store.calls import read_calls
-from tracehooks.store.database import Area, Database
-from tracehooks.store.encoding import (
-    duration_micros,
-    from_micros,
-    safe_text,
-    to_micros,
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Text,
+    bindparam,
+    column,
+    func,
+    or_,
+    select,
+    table,
+    update,
 )
-from tracehooks.store.outcomes import Counters, looked_for, sent
-from tracehooks.store.score_table import SCORES, kept_call, score_of
+
+from tracehooks.protocols import Delivery, ReadBack, Receipt, ScoreRow
+from tracehooks.store.among import among
+from tracehooks.store.database import Area, Database
+from tracehooks.store.deliveries import Reader, read_deliveries, read_rows
+from tracehooks.store.encoding import duration_micros, safe_text, to_micros
+from tracehooks.store.outcomes import Counters, accepted, confirmed, not_found, refused
 from tracehooks.store.upserts import upsert
 
 OUTBOX = table(
@@ -41,8 +47,27 @@ OUTBOX = table(
     column("resent", BigInteger),  # how often it was accepted and yet not to be found
 )
 KEY = ("sink", "score_id")
+COUNTED = [OUTBOX.c[name] for name in ("score_id", *Counters._fields)]
+DUE = (
+    select(OUTBOX.c.sink, OUTBOX.c.score_id)
+    .where(
+        OUTBOX.c.sink == bindparam("of_sink"),
+        OUTBOX.c.state == bindparam("in_state"),
+        OUTBOX.c.next_attempt <= bindparam("now"),
+    )
+    .order_by(OUTBOX.c.next_attempt)
+    .limit(bindparam("most"))
+    .cte("due")
+)
+CLAIM = (
+    update(OUTBOX)
+    .where(*(OUTBOX.c[name] == DUE.c[name] for name in KEY))
+    .values(owner=bindparam("by"), next_attempt=bindparam("until"), updated_at=bindparam("now"))
+    .returning(OUTBOX.c.score_id, OUTBOX.c.revision, OUTBOX.c.resent)
+)
 
 Claimable = Literal["pending", "accepted"]
+T = TypeVar("T")
 
 
 class Outbox:
@@ -51,42 +76,28 @@ class Outbox:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database, self._clock = database, clock
 
-    def pending(
-        self, sink: str, limit: int, owner: str, lease: timedelta, *, calls: bool = True
-    ) -> list[Delivery]:
-        """Take at most ``limit`` deliveries that are due; no one else gets them before ``lease`` is over.
+    def pending(self, sink: str, limit: int, owner: str, lease: timedelta) -> list[Delivery]:
+        """Take at most ``limit`` deliveries that are due; no one else gets them before ``lease`` is over."""
+        return self._take("pending", sink, limit, owner, lease, read_deliveries)
 
-        Without ``calls`` they come without the scored calls, which is quicker.
-        """
-        return self._claim("pending", sink, limit, owner, lease, calls)
-
-    def accepted(
-        self, sink: str, limit: int, owner: str, lease: timedelta, *, calls: bool = True
-    ) -> list[Delivery]:
+    def accepted(self, sink: str, limit: int, owner: str, lease: timedelta) -> list[Delivery]:
         """The same of those that were accepted and are due to be looked for."""
-        return self._claim("accepted", sink, limit, owner, lease, calls)
+        return self._take("accepted", sink, limit, owner, lease, read_deliveries)
 
-    def _claim(
-        self, state: Claimable, sink: str, limit: int, owner: str, lease: timedelta, calls: bool
-    ) -> list[Delivery]:
+    def rows(self, state: Claimable, sink: str, limit: int, owner: str, lease: timedelta) -> list[ScoreRow]:
+        """The same of either state, flat and without the scored calls, which is much quicker."""
+        return self._take(state, sink, limit, owner, lease, read_rows)
+
+    def _take(
+        self, state: Claimable, sink: str, limit: int, owner: str, lease: timedelta, read: Reader[T]
+    ) -> list[T]:
         now = to_micros(self._clock())
-        due = (
-            select(OUTBOX.c.sink, OUTBOX.c.score_id)
-            .where(OUTBOX.c.sink == sink, OUTBOX.c.state == state, OUTBOX.c.next_attempt <= now)
-            .order_by(OUTBOX.c.next_attempt, OUTBOX.c.score_id)
-            .limit(limit)
-            .cte("due")
-        )
-        statement = (
-            update(OUTBOX)
-            .where(*(OUTBOX.c[name] == due.c[name] for name in KEY))
-            .values(owner=safe_text(owner), next_attempt=now + duration_micros(lease), updated_at=now)
-            .returning(OUTBOX.c.score_id, OUTBOX.c.revision, OUTBOX.c.resent)
-        )
+        given = {"of_sink": sink, "in_state": state, "now": now, "most": limit}
+        given |= {"by": safe_text(owner), "until": now + duration_micros(lease)}
 
-        def work(connection: Connection) -> list[Delivery]:
-            taken = {row.score_id: (row.revision, row.resent) for row in connection.execute(statement)}
-            return _deliveries(connection, taken, calls)
+        def work(connection: Connection) -> list[T]:
+            taken = {row[0]: (row[1], row[2]) for row in connection.execute(CLAIM, given)}
+            return read(connection, taken)
 
         return self._database.write(Area.WORK, work)
 
@@ -94,7 +105,7 @@ class Outbox:
         self,
         sink: str,
         receipts: Sequence[Receipt],
-        deliveries: Sequence[Delivery],
+        deliveries: Sequence[Delivery | ScoreRow],
         *,
         confirm_after: timedelta = timedelta(0),
     ) -> None:
@@ -104,41 +115,46 @@ class Outbox:
         pause, or as long as the sink asked for; or dead when trying again cannot help. A receipt for a
         revision that was replaced meanwhile changes nothing: the newer one is still pending.
         """
-        after = duration_micros(confirm_after)
-        said = {one.id: (one.accepted, one.error, one.retry, one.retry_after) for one in receipts}
-        self._settle("pending", sink, said, deliveries, lambda one, row, now: sent(one, row, now, after))
+        now = to_micros(self._clock())
+        well = accepted(now, duration_micros(confirm_after)) | {"attempts": OUTBOX.c.attempts + 1}
+        went_well = [one.id for one in receipts if one.accepted]
+        said = {one.id: (one.error, one.retry, one.retry_after) for one in receipts if not one.accepted}
+        part = Part(sink, "pending", {one.id: one.revision for one in deliveries})
+        self._settle(part, went_well, well, said, lambda one, row: refused(one, row, now))
 
     def settle_read_backs(
-        self, sink: str, read_backs: Sequence[ReadBack], deliveries: Sequence[Delivery]
+        self, sink: str, read_backs: Sequence[ReadBack], deliveries: Sequence[Delivery | ScoreRow]
     ) -> None:
         """Note what was found of ``deliveries`` that had been accepted.
 
         Confirmed; or to be looked for again; or, looked for often enough, pending again, or in the end dead.
         """
-        said = {one.id: (one.found, one.detail) for one in read_backs}
-        self._settle(
-            "accepted", sink, said, deliveries, lambda one, row, now: looked_for(one[0], one[1], row, now)
-        )
+        now = to_micros(self._clock())
+        same = [one.id for one in read_backs if one.found == "same"]
+        said = {one.id: (one.found, one.detail) for one in read_backs if one.found != "same"}
+        part = Part(sink, "accepted", {one.id: one.revision for one in deliveries})
+        self._settle(part, same, confirmed(now), said, lambda one, row: not_found(one, row, now))
 
     def _settle(
         self,
-        state: Claimable,
-        sink: str,
+        part: "Part",
+        went_well: Sequence[str],
+        well: Mapping[str, Any],
         said: Mapping[str, tuple[Any, ...]],
-        deliveries: Sequence[Delivery],
-        outcome: Callable[[Any, Any, int], dict[str, Any]],
+        outcome: Callable[[Any, Counters], dict[str, Any]],
     ) -> None:
-        """Write what was ``said`` by id; most rows are alike, and those alike are written together."""
-        now = to_micros(self._clock())
-        revisions = {delivery.id: delivery.revision for delivery in deliveries}
+        """Write ``well`` to all that ``went_well``.
+
+        What is written to the others depends on what was ``said`` of each, by id, and on its counters.
+        """
 
         def work(connection: Connection) -> None:
+            part.write(connection, went_well, well)
             alike: dict[Any, list[str]] = {}
-            for score_id, revision, *counters in _rows_in(connection, state, sink, list(revisions)):
-                if revision == revisions[score_id] and score_id in said:
-                    alike.setdefault((said[score_id], Counters(*counters)), []).append(score_id)
+            for score_id, counters in part.counters(connection, list(said)):
+                alike.setdefault((said[score_id], counters), []).append(score_id)
             for (one, counters), ids in alike.items():
-                _set(connection, sink, ids, outcome(one, counters, now))
+                part.write(connection, ids, outcome(one, counters))
 
         self._database.write(Area.WORK, work)
 
@@ -239,45 +255,34 @@ def enqueue(connection: Connection, sink: str, revisions: Mapping[str, int], now
     upsert(connection, OUTBOX, KEY, rows)
 
 
-def _deliveries(
-    connection: Connection, taken: Mapping[str, tuple[int, int]], with_calls: bool
-) -> list[Delivery]:
-    """The deliveries of scores given as {id: (revision, how often resent)}, by the calls' start."""
-    query = select(SCORES).where(among(connection, SCORES.c.id, list(taken)))
-    rows = connection.execute(query.order_by(SCORES.c.call_start, SCORES.c.id)).mappings().all()
-    if not with_calls:
-        return [_delivery(row, None, *taken[row["id"]]) for row in rows]
-    calls = read_calls(connection, [(row["trace_id"], row["span_id"]) for row in rows])
-    return [
-        _delivery(row, calls.get((row["trace_id"], row["span_id"])) or kept_call(row), *taken[row["id"]])
-        for row in rows
-    ]
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of one sink in one state, given as {id: revision}; what is of another revision by now is not."""
 
+    sink: str
+    state: Claimable
+    revisions: Mapping[str, int]
 
-def _delivery(row: Any, call: AgentCall | None, revision: int, resent: int) -> Delivery:
-    return Delivery(
-        id=row["id"],
-        score=score_of(row),
-        call=call,
-        time=from_micros(row["call_start"]),
-        environment=row["environment"],
-        revision=revision,
-        resent=resent,
-        scorer_version=row["scorer_version"],
-        run_id=row["run_id"],
-        probability=row["probability"],
-        scored_at=from_micros(row["scored_at"]),
-    )
+    def write(self, connection: Connection, ids: Iterable[str], values: Mapping[str, Any]) -> None:
+        """Write the same ``values`` to all of these ids."""
+        for rows in self._rows(connection, ids):
+            connection.execute(update(OUTBOX).where(*rows).values(**values))
 
+    def counters(self, connection: Connection, ids: Iterable[str]) -> Iterator[tuple[str, Counters]]:
+        """What the rows of these ids count."""
+        for rows in self._rows(connection, ids):
+            for score_id, *counted in connection.execute(select(*COUNTED).where(*rows)):
+                yield score_id, Counters(*counted)
 
-def _rows_in(connection: Connection, state: Claimable, sink: str, ids: Sequence[str]) -> Sequence[Any]:
-    columns = (OUTBOX.c.score_id, OUTBOX.c.revision, OUTBOX.c.attempts, OUTBOX.c.checks, OUTBOX.c.resent)
-    theirs = among(connection, OUTBOX.c.score_id, ids)
-    return connection.execute(
-        select(*columns).where(OUTBOX.c.sink == sink, OUTBOX.c.state == state, theirs)
-    ).all()
-
-
-def _set(connection: Connection, sink: str, ids: Sequence[str], values: dict[str, Any]) -> None:
-    theirs = among(connection, OUTBOX.c.score_id, ids)
-    connection.execute(update(OUTBOX).where(OUTBOX.c.sink == sink, theirs).values(values))
+    def _rows(self, connection: Connection, ids: Iterable[str]) -> Iterator[list[ColumnElement[bool]]]:
+        by_revision: dict[int, list[str]] = {}
+        for score_id in ids:
+            if (revision := self.revisions.get(score_id)) is not None:
+                by_revision.setdefault(revision, []).append(score_id)
+        for revision, theirs in by_revision.items():
+            yield [
+                OUTBOX.c.sink == self.sink,
+                OUTBOX.c.state == self.state,
+                OUTBOX.c.revision == revision,
+                among(connection, OUTBOX.c.score_id, theirs),
+            ]

@@ -20,25 +20,32 @@ class Counters(NamedTuple):
     resent: int
 
 
-def sent(receipt: tuple[Any, ...], row: Counters, now: int, confirm_after: int) -> dict[str, Any]:
-    """What a receipt (accepted, error, retry, retry after) makes of its row."""
-    accepted, error, retry, retry_after = receipt
+def accepted(now: int, confirm_after: int) -> dict[str, Any]:
+    """What a sink's yes makes of a row, whatever was before; it also counts one more attempt."""
+    fresh = {"owner": None, "updated_at": now, "error": None}
+    return fresh | {"state": "accepted", "checks": 0, "next_attempt": now + confirm_after}
+
+
+def confirmed(now: int) -> dict[str, Any]:
+    """What finding the score as it was sent makes of a row."""
+    return {"owner": None, "updated_at": now, "error": None, "state": "confirmed"}
+
+
+def refused(receipt: tuple[Any, ...], row: Counters, now: int) -> dict[str, Any]:
+    """What a receipt (error, retry, retry after) makes of its row."""
+    error, retry, retry_after = receipt
     attempts = row.attempts + 1
-    values: dict[str, Any] = {"attempts": attempts, "owner": None, "updated_at": now, "error": None}
-    if accepted:
-        return values | {"state": "accepted", "checks": 0, "next_attempt": now + confirm_after}
-    values["error"] = optional_text(error)
+    values = {"attempts": attempts, "owner": None, "updated_at": now, "error": optional_text(error)}
     if not retry:
         return values | {"state": "dead"}
     pause = pause_after(attempts) if retry_after is None else timedelta(seconds=retry_after)
     return values | {"next_attempt": now + duration_micros(pause)}
 
 
-def looked_for(found: str, detail: str, row: Counters, now: int) -> dict[str, Any]:
-    """What looking for a score makes of its row."""
+def not_found(read_back: tuple[Any, ...], row: Counters, now: int) -> dict[str, Any]:
+    """What looking for a score in vain (what was found, and a detail) makes of its row."""
+    found, detail = read_back
     values: dict[str, Any] = {"owner": None, "updated_at": now, "error": None}
-    if found == "same":
-        return values | {"state": "confirmed"}
     if row.checks < len(CHECK_PAUSES):
         next_attempt = now + duration_micros(CHECK_PAUSES[row.checks])
         return values | {"checks": row.checks + 1, "next_attempt": next_attempt}
