@@ -218,7 +218,7 @@ class LangfuseSpanExporter:
 
 
 class RefusedSpans(TracehooksError):  # noqa: N818 - it says what they are
-    """The server did not take a batch; the message is the server's."""
+    """The server did not take a batch; the message is the server's, which quotes no text of a span."""
 
 
 def _first_pack(sizes: Sequence[int], most: int) -> int:

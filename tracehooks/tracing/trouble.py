@@ -5,6 +5,7 @@ import os
 import threading
 from collections import Counter
 
+from tracehooks.errors import TracehooksError
 from tracehooks.tracing.interrupts import let_through
 
 logger = logging.getLogger("tracehooks")
@@ -13,7 +14,8 @@ logger = logging.getLogger("tracehooks")
 class Trouble:
     """Counts what went wrong on our side, by place. The first of each place is one warning.
 
-    The warning names the kind of error and the line, but not its text, which may quote what was traced.
+    The warning names the kind of error and the line, but not its text, which may quote what was traced. Of
+    our own errors it is the text, which says what to do.
     """
 
     def __init__(self) -> None:
@@ -51,6 +53,8 @@ class Trouble:
 def _where(error: BaseException | str) -> str:
     if isinstance(error, str):
         return error
+    if isinstance(error, TracehooksError) and str(error):
+        return str(error)
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next

@@ -1,4 +1,4 @@
-"""What is sent from the store: by the next application, past what is refused, and without telling it twice."""
+"""What is sent from the store: by the next application, past what is refused, its tokens told once."""
 
 import os
 import threading

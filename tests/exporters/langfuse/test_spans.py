@@ -187,6 +187,22 @@ def test_spans_wait_for_a_server_that_is_down(langfuse: FakeLangfuse, tmp_path: 
     assert tracehooks.stats()["forwarded"]["langfuse"]["exported"] == 60
 
 
+def test_a_server_that_is_down_is_named_in_the_log(
+    langfuse: FakeLangfuse, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its address and what is wrong, not the kind of an exception and a line of ours."""
+    monkeypatch.setattr("tracehooks.exporters.langfuse.spans.PATIENCE", 0.0)
+    langfuse.down()
+    begin(langfuse, tmp_path)
+    look_up("1")
+    tracehooks.flush(10)
+    lines = [
+        record.getMessage() for record in caplog.records if "LangfuseSpanExporter" in record.getMessage()
+    ]
+    assert lines
+    assert all(f"{langfuse.url} gives no answer" in line and ".py:" not in line for line in lines)
+
+
 def test_a_full_queue_drops_and_counts(langfuse: FakeLangfuse, tmp_path: Path) -> None:
     """What does not fit into the queue while the server hangs is lost to Langfuse, and told."""
     begin(langfuse, tmp_path)
