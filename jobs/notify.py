@@ -9,7 +9,6 @@ import json
 import logging
 import subprocess
 import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tracehooks.judges.untraced import untraced
+from tracehooks.posts import post
 from tracehooks.records import Verdict
 from tracehooks.settings import Settings
 from tracehooks.settings.models import NotifySettings
@@ -68,17 +68,16 @@ class Channel:
             with untraced():
                 return self._post(payload) if self.settings.webhook else self._call(payload)
         except urllib.error.HTTPError as error:
-            return f"it answered {error.code}"
+            with error:
+                return f"it answered {error.code}"
         except Exception as error:  # no text of it: that could name the address, which is a secret
             return type(error).__name__
 
     def _post(self, payload: Mapping[str, Any]) -> str | None:
         assert self.settings.webhook is not None
         body = json.dumps({"text": _escaped(str(payload["text"]))}).encode()
-        request = urllib.request.Request(  # noqa: S310 - the settings allow http and https only
-            self.settings.webhook.get_secret_value(), body, {"content-type": "application/json"}
-        )
-        with urllib.request.urlopen(request, timeout=WEBHOOK_SECONDS):  # noqa: S310
+        headers = {"content-type": "application/json"}
+        with post(self.settings.webhook.get_secret_value(), body, headers, timeout=WEBHOOK_SECONDS):
             return None
 
     def _call(self, payload: Mapping[str, Any]) -> str | None:

@@ -36,6 +36,12 @@ class Hook:
                 if code == 200:
                     hook.bodies.append(body)
                 self.send_response(code)
+                if code == 302:
+                    self.send_header("Location", hook.url)
+                self.end_headers()
+
+            def do_GET(self) -> None:
+                self.send_response(200)
                 self.end_headers()
 
             def log_message(self, format: str, *args: Any) -> None:
@@ -152,6 +158,20 @@ def test_what_could_not_be_sent_is_sent_later_and_the_address_stays_secret(
     assert store.notices.counts() == {"sent": 1, "pending": 1}
     assert "it answered 500" in caplog.text
     assert TOKEN not in caplog.text + repr(Settings.model_validate({"notify": [{"webhook": hook.url}]}))
+
+
+def test_a_webhook_that_redirects_was_not_told(
+    store: Store, clock: Clock, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it leads to would answer a GET with 200, and nobody would have been told."""
+    hook.codes = [302]
+    tell = notifier(store, clock, {"webhook": hook.url})
+    tell.about(night(store, clock, "inconclusive"))
+    assert store.notices.counts() == {"pending": 1}
+    assert "it answered 302" in caplog.text
+    clock.pass_(minutes=1)
+    tell.send()
+    assert len(hook.texts) == 1
 
 
 def test_each_agent_is_told_of_by_its_own_calls(store: Store, clock: Clock, hook: Hook) -> None:

@@ -109,6 +109,12 @@ def test_a_call_that_takes_too_long_is_told_from_the_agents_own_timeout(
     assert not isinstance(caught.value, AgentTimeout)
 
 
+PAGE = """<!DOCTYPE html>
+<html><head><title>502 Bad&nbsp;Gateway</title><style>body { color: red }</style></head>
+<body><script>var a = "<b>";</script><h1>The agent is <em>not</em> there</h1></body></html>
+"""
+
+
 class Answering(BaseHTTPRequestHandler):
     """Answers as the path says, and keeps what it was asked."""
 
@@ -123,13 +129,22 @@ class Answering(BaseHTTPRequestHandler):
             "/other": ("application/json", 200, json.dumps({"answer": "no"})),
             "/broken": ("application/json", 200, "{"),
             "/busy": ("text/plain", 503, "come back later"),
+            "/page": ("text/html", 502, PAGE),
+            "/moved": ("text/html", 302, PAGE),
+            "/for-ever": ("text/html", 308, PAGE),
         }[self.path]
         data = text.encode()
         self.send_response(status)
         self.send_header("Content-Type", kind)
+        if 300 <= status < 400:
+            self.send_header("Location", f"http://{self.headers['Host']}/json?token=secret")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def do_GET(self) -> None:
+        self.asked.append(("GET", self.path))
+        self.send_error(405)
 
     def log_message(self, *args: Any) -> None:
         pass
@@ -170,6 +185,22 @@ def test_an_address_that_answers_wrongly_has_failed(path: str, says: str) -> Non
     """A status other than 2xx, another shape, no JSON: the agent's failure, with its first words."""
     with serving() as (url, _), pytest.raises((RuntimeError, ValueError), match=says):
         asyncio.run(load_agent(f"{url}/{path}", timeout=10).ask("?"))
+
+
+@pytest.mark.parametrize("path", ["moved", "for-ever"])
+def test_a_redirect_of_an_address_is_a_failure_and_not_followed(path: str) -> None:
+    """What it leads to would get a GET without the question. It is named, without its query."""
+    with serving() as (url, asked), pytest.raises(RuntimeError) as caught:
+        asyncio.run(load_agent(f"{url}/{path}", timeout=10).ask("?"))
+    assert f"a redirect to {url}/json, which is not followed" in str(caught.value)
+    assert [body for body, _ in asked] == [{"input": "?"}]
+
+
+def test_an_error_page_is_told_in_its_words() -> None:
+    """Tags, styles and scripts are no words; one short line is left."""
+    with serving() as (url, _), pytest.raises(RuntimeError) as caught:
+        asyncio.run(load_agent(f"{url}/page", timeout=10).ask("?"))
+    assert str(caught.value) == "HTTP 502 Bad Gateway: 502 Bad Gateway The agent is not there"
 
 
 def test_an_address_where_nobody_is_has_failed() -> None:

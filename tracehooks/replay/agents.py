@@ -6,7 +6,7 @@ recorded as one here, under its own name.
 
 **Address**, ``http(s)://...``: gets ``POST`` with JSON ``{"input": <text or chat messages>}`` and a
 ``traceparent`` header, and answers with JSON ``{"output": <text or chat messages>}`` or with a plain text. A
-status other than 2xx is the agent's failure. Nothing can be planted in it.
+status other than 2xx is the agent's failure, and redirects are not followed. Nothing can be planted in it.
 
 What it is given is decided by ``takes``, the setting ``jobs.noise.takes``:
 
@@ -23,7 +23,6 @@ import json
 import sys
 import typing
 import urllib.error
-import urllib.request
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -36,12 +35,13 @@ from tracehooks.errors import ConfigurationError
 from tracehooks.evaluation.targets import answer_of
 from tracehooks.noise.cases import Query
 from tracehooks.noise.messages import as_messages, flattened
+from tracehooks.posts import plain_words, post, redirected
 from tracehooks.threads import DaemonThreads
 from tracehooks.tracing.decorator import traced
 
 Takes = Literal["auto", "text", "messages"]
 MOST_STUCK = 256  # calls that never return, before no more are begun
-SHOWN_BODY = 200
+READ_BODY = 20_000  # bytes of an error page: its words come late
 
 
 class AgentTimeout(TimeoutError):  # noqa: N818 - as the TimeoutError that it is
@@ -162,11 +162,11 @@ def _over_http(target: str, timeout: float, key: str, takes: Takes, name: str | 
     called = name or host
 
     @traced(name=called, kind="agent")
-    async def post(input: Query) -> Any:
+    async def answer(input: Query) -> Any:
         return await threads.run(_posted, target, input, timeout)
 
     return Agent(
-        name=called, version=None, target=target, timeout=timeout, call=post, takes=takes, plantable=False
+        name=called, version=None, target=target, timeout=timeout, call=answer, takes=takes, plantable=False
     )
 
 
@@ -176,15 +176,22 @@ def _posted(address: str, given: Query, seconds: float) -> Any:
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/plain"}
     inject(headers)
     body = json.dumps({"input": given}, ensure_ascii=False).encode()
-    request = urllib.request.Request(address, data=body, headers=headers, method="POST")  # noqa: S310 - http only
     try:
-        with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
+        with post(address, body, headers, timeout=seconds) as answer:
             return _read(answer.read().decode("utf-8", "replace"), answer.headers.get_content_type())
     except urllib.error.HTTPError as error:
-        said = " ".join(error.read(4 * SHOWN_BODY).decode("utf-8", "replace").split())
-        raise RuntimeError(f"HTTP {error.code} {error.reason}: {said[:SHOWN_BODY]}") from None
+        with error:
+            raise RuntimeError(_refusal(error)) from None
     except urllib.error.URLError as error:
         raise ConnectionError(f"{urlsplit(address).netloc} cannot be reached: {error.reason}") from None
+
+
+def _refusal(error: urllib.error.HTTPError) -> str:
+    status = f"HTTP {error.code} {error.reason}".rstrip()
+    if where := redirected(error.headers):
+        return f"{status}: a redirect to {where}, which is not followed; name the address that answers"
+    said = plain_words(error.read(READ_BODY).decode("utf-8", "replace"))
+    return f"{status}: {said}" if said else status
 
 
 def _read(body: str, kind: str) -> Any:

@@ -19,6 +19,7 @@ from tracehooks.calls.named_text import TextPath, with_named_text
 from tracehooks.calls.text import agent_words
 from tracehooks.errors import ConfigurationError
 from tracehooks.evaluation.linking import ItemTrace, Linking, linking
+from tracehooks.posts import plain_words
 from tracehooks.records import AgentCall, Reason
 from tracehooks.replay.agents import Agent
 from tracehooks.replay.asks import Ask
@@ -142,7 +143,7 @@ class Driver:
 
 def _told(error: Exception) -> str:
     """How the agent failed, masked as everything that is recorded, and not endless."""
-    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    text = f"{type(error).__name__}: {plain_words(str(error), MAX_ERROR_CHARS)}".rstrip(": ")
     recording = door.recording or door.find()
     return text[:MAX_ERROR_CHARS] if recording is None else recording.capture.text(text, MAX_ERROR_CHARS)
 
