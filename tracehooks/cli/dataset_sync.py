@@ -8,7 +8,8 @@ import typer
 from tracehooks.cli import output
 from tracehooks.cli.dataset_files import FilesArgument, dataset_files, read_files
 from tracehooks.cli.options import ConfigOption, JsonOption
-from tracehooks.cli.session import read_settings
+from tracehooks.cli.reaching import reaching_langfuse
+from tracehooks.cli.session import config_hint, read_settings
 from tracehooks.errors import ConfigurationError
 from tracehooks.noise.dataset import Dataset
 from tracehooks.noise.reading import read_dataset
@@ -41,7 +42,8 @@ def push(files: FilesArgument = None, config: ConfigOption = None, as_json: Json
     settings = read_settings(config)
     datasets = read_files(files, settings)
     server = _server(settings)
-    told = [_pushed(server, dataset) for dataset in datasets]
+    with reaching_langfuse(config_hint(config)):
+        told = [_pushed(server, dataset) for dataset in datasets]
     code = WRONG if any(one["changed_back"] for one in told) else 0
     if as_json:
         output.show_json({"datasets": told, "exit_code": code})
@@ -72,7 +74,8 @@ def pull(
     if not wanted:
         raise ConfigurationError("name a dataset: no file matches jobs.noise.datasets yet")
     server = _server(settings)
-    told = [_pulled(server, name, here.get(name), to) for name in wanted]
+    with reaching_langfuse(config_hint(config)):
+        told = [_pulled(server, name, here.get(name), to) for name in wanted]
     if as_json:
         output.show_json({"datasets": told, "exit_code": 0})
     else:

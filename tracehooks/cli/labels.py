@@ -8,7 +8,8 @@ import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
-from tracehooks.cli.session import read_settings
+from tracehooks.cli.reaching import reaching_langfuse
+from tracehooks.cli.session import config_hint, read_settings
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
 from tracehooks.records import EPOCH, DataType, Score, TraceRef, score_id
@@ -52,7 +53,8 @@ def pull(queue: QueueOption = None, config: ConfigOption = None, as_json: JsonOp
     come. Exits 3 when there is none.
     """
     settings = read_settings(config)
-    found = list(_labels(settings, queue or settings.langfuse.review_queue))
+    with reaching_langfuse(config_hint(config)):
+        found = list(_labels(settings, queue or settings.langfuse.review_queue))
     with open_store(settings.store) as store:
         told = _Keeper(settings, store).keep(found)
     code = 0 if found else NO_DATA

@@ -197,6 +197,13 @@ def test_without_keys_and_with_a_refusal_the_words_help(
     )
     assert desk(langfuse, "push") == 2
     assert "Langfuse does not take desk:warranty: 400 too odd" in capsys.readouterr().err
+    langfuse.down()
+    for verb in ("push", "pull"):
+        assert desk(langfuse, verb) == 2
+        told = capsys.readouterr().err
+        assert langfuse.url in told
+        assert "tracehooks doctor" in told
+    langfuse.up()
     monkeypatch.delenv("LANGFUSE_SECRET_KEY")
     assert main(["datasets", "push"]) == 2
     assert "LANGFUSE_SECRET_KEY" in capsys.readouterr().err
