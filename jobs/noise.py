@@ -257,7 +257,8 @@ class NoiseNight:
         """Write the record before anything is delivered: a sink that hangs must not cost the verdict."""
         found = answers(self.store, run)
         reference = self._reference(run.plan)
-        unlike = () if reference is None else tuple(differences(reference, run))
+        # a run with nothing in it has nothing to compare, whatever it was of
+        unlike = () if reference is None or not found else tuple(differences(reference, run))
         outcome = NoiseOutcome(
             ruling=self._rule(found, None if unlike else reference),
             answers=found,

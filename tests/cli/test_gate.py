@@ -80,6 +80,47 @@ def test_nothing_to_judge_is_3(gate: Any, shop: Shop, inside: Inside) -> None:
     assert empty.code == 3
 
 
+def test_a_gate_with_nothing_stored_names_the_next_step(shop: Shop, inside: Inside) -> None:
+    """So does every report that is asked for: the job that makes what it would show."""
+    assert "`tracehooks run nightly` makes one" in inside(shop, "gate").out.replace("\n", " ")
+    asked = {
+        (): "nightly",
+        ("toxicity",): "toxicity",
+        ("noise",): "noise",
+        ("nightly",): "nightly",
+        ("--compare",): "noise",
+    }
+    for args, job in asked.items():
+        told = inside(shop, "report", *args)
+        assert told.code == 3
+        assert f"`tracehooks run {job}` makes one" in told.out
+        document = inside(shop, "report", *args, "--json").json
+        assert f"`tracehooks run {job}` makes one" in document["message"]
+
+
+def test_a_dash_is_standard_output(shop: Shop, inside: Inside) -> None:
+    """The document alone goes there, no file of that name is made, and two do not share it."""
+    with shop.store() as store:
+        noise_run(store, 1, steady())
+    root = ElementTree.fromstring(inside(shop, "gate", "--junit", "-").out)
+    assert root.get("failures") == "0"
+    assert inside(shop, "gate", "--markdown", "-").out.startswith("## ")
+    assert inside(shop, "reference", "diff", "--markdown", "-").out.startswith("## ")
+    page = inside(shop, "report", "--html", "-")
+    assert page.out.startswith("<!doctype html>")
+    assert page.err == ""
+    for args in (
+        ("gate", "--junit", "-", "--markdown", "-"),
+        ("gate", "--junit", "-", "--json"),
+        ("reference", "diff", "--markdown", "-", "--json"),
+        ("report", "--html", "-", "--json"),
+    ):
+        refused = inside(shop, *args)
+        assert refused.code == 2
+        assert "both want standard output" in refused.out + refused.err
+    assert not (shop.folder / "-").exists()
+
+
 def test_a_run_with_no_rows_is_3_unless_allowed(gate: Any, shop: Shop, inside: Inside) -> None:
     """imMamdouhaboammar/omni-skill#26: a filter that matched nothing must not pass the gate."""
     with shop.store() as store:

@@ -76,7 +76,7 @@ def test_few_repeats_need_a_yes(shop: Shop, inside: Inside) -> None:
         noise_run(store, 1, steady())
     refused = inside(shop, "reference", "bless")
     assert refused.code == 2
-    assert "add up to 3 answers to each variant" in refused.err
+    assert "add up to 3 of the 9 answers to each variant" in refused.err
     assert inside(shop, "reference", "bless", "--fewer").code == 0
 
 
@@ -239,3 +239,31 @@ def test_rejudging_with_a_judge_that_is_down_stores_nothing(tmp_path: Path, insi
         assert result.code == 3
         assert "only 0 of 18 answers could be judged (unreachable 18)" in said(result)
         assert len(store.references.history(project="shop")) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is not JSON"),
+        (b"\x89PNG\r\n\x1a\n\x00", "is not JSON"),
+        (b"name: a dataset\n", "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
+        (b'["a", "list"]', "it holds a list"),
+        (b'{"verdict": "pass"}', "it has no 'form'"),
+        (b'{"form": 1}', "it has no 'project'"),
+        (b'{"form": 1, "project": "shop", "conditions": []}', "is of another kind"),
+        (b'{"form": "0"}', "another version"),
+    ],
+)
+def test_a_file_that_is_no_reference_is_refused_in_one_sentence(
+    shop: Shop, inside: Inside, content: bytes, why: str
+) -> None:
+    """It names the file, what is missing, and what makes a reference; not an exception of ours."""
+    (shop.folder / "foreign.json").write_bytes(content)
+    refused = inside(shop, "reference", "load", "foreign.json")
+    assert refused.code == 2
+    assert refused.err.startswith("tracehooks: foreign.json: ")
+    assert why in refused.err
+    assert "`tracehooks reference show --json` writes" in refused.err or "pip install" in refused.err
+    assert len(refused.err.splitlines()) == 1
+    assert "Error" not in refused.err

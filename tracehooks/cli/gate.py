@@ -8,8 +8,8 @@ import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.dataset_files import AgentNameOption
-from tracehooks.cli.files import write_file
-from tracehooks.cli.options import ConfigOption, JsonOption
+from tracehooks.cli.files import takes_standard_output, write_file
+from tracehooks.cli.options import MARKDOWN_HELP, ConfigOption, JsonOption
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
@@ -52,10 +52,12 @@ def gate(
             "--max-age", metavar="DURATION", help="Note when the reference is older than this: 30d."
         ),
     ] = None,
-    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
+    junit: Annotated[
+        str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML; - is standard output.")
+    ] = None,
     markdown: Annotated[
         str | None,
-        typer.Option("--markdown", metavar="FILE", help="Write Markdown for a pull request or job summary."),
+        typer.Option("--markdown", metavar="FILE", help=MARKDOWN_HELP),
     ] = None,
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="A noise run with nothing in it passes.")
@@ -69,6 +71,7 @@ def gate(
     with the reference in force now; where the two were made under different conditions it says which, and the
     verdict is 3. Nothing is asked and no score is changed.
     """
+    taken = takes_standard_output(as_json=as_json, junit=junit, markdown=markdown)
     settings = read_settings(config)
     age = _age(max_age)
     with reading(settings) as store:
@@ -80,7 +83,8 @@ def gate(
     for name, text in ((junit, gate_junit(report)), (markdown, gate_markdown(report))):
         if name:  # an empty one is a variable that is not set, as outside of GitHub
             write_file(name, text)
-    _show(report, as_json=as_json)
+    if not taken:
+        _show(report, as_json=as_json)
     return report.exit_code
 
 

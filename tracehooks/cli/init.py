@@ -8,6 +8,7 @@ import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.options import JsonOption
+from tracehooks.cli.session import config_hint
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
 from tracehooks.settings.loading import SEARCHED
@@ -42,7 +43,7 @@ def init(
     if as_json:
         output.show_json({"written": str(target)})
     else:
-        hint = f" --config {config}" if config else ""
+        hint = config_hint(config)
         output.show(f"Wrote {target}. Next: `tracehooks doctor{hint}` checks it.")
     return 0
 

@@ -27,6 +27,7 @@ FromOption = Annotated[
 ToOption = Annotated[
     str | None, typer.Option("--to", "--until", metavar="TIME", help="Calls before this time.")
 ]
+MARKDOWN_HELP = "Write Markdown for a pull request or job summary; - is standard output."
 JOB_HELP = "toxicity, noise, or nightly for both."
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help=JOB_HELP)]
 RunArgument = Annotated[

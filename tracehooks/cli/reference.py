@@ -11,8 +11,8 @@ import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.dataset_files import AgentNameOption
-from tracehooks.cli.files import write_file
-from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
+from tracehooks.cli.files import takes_standard_output, write_file
+from tracehooks.cli.options import MARKDOWN_HELP, ConfigOption, JsonOption, RunArgument
 from tracehooks.cli.rejudging import UNDECIDED, judged_again, too_few
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
@@ -24,8 +24,6 @@ from tracehooks.reference.blessing import bless as bless_runs
 from tracehooks.reports.reference_words import coverage, reference_lines, reference_summary
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store, open_store
-
-MARKDOWN_HELP = "Write Markdown for a pull request or job summary."
 
 app = verb_app()
 
@@ -182,8 +180,10 @@ def load(
         document = json.loads(file.read_bytes().decode("utf-8-sig"), parse_constant=_no_constant)
     except OSError as error:
         raise ConfigurationError(f"{file}: cannot be read: {error.strerror or error}") from None
-    except ValueError as error:
-        raise ConfigurationError(f"{file}: is not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"{file}: is not JSON: {error}; `tracehooks reference show --json` writes a reference"
+        ) from None
     try:
         found = read_reference(document)
     except ConfigurationError as error:
@@ -222,6 +222,7 @@ def diff(
     from tracehooks.reports.gate import NOISE, Gate
     from tracehooks.reports.reference_diff import diff_dict, diff_markdown, diff_renderable
 
+    taken = takes_standard_output(as_json=as_json, markdown=markdown)
     settings = read_settings(config)
     with reading(settings) as store:
         found = store.runs.get(run) if run else latest_run(store, NOISE, agent)
@@ -232,7 +233,7 @@ def diff(
         write_file(markdown, diff_markdown(gated))
     if as_json:
         output.show_json(diff_dict(gated))
-    else:
+    elif not taken:
         output.show(diff_renderable(gated, hint=config_hint(config)))
     return 0 if gated.reference is not None and not gated.differences else UNDECIDED
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tracehooks.cli import output
-from tracehooks.cli.files import write_file
+from tracehooks.cli.files import takes_standard_output, write_file
 from tracehooks.cli.options import NIGHTLY, ConfigOption, JsonOption
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
@@ -51,7 +51,11 @@ def report(
     ] = False,
     html: Annotated[
         str | None,
-        typer.Option("--html", metavar="FILE", help="One HTML file that loads nothing from elsewhere."),
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="One HTML file that loads nothing from elsewhere; - is standard output.",
+        ),
     ] = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="With --html: leave the texts of calls out.")
@@ -68,6 +72,7 @@ def report(
     """
     if redact and html is None:
         raise ConfigurationError("--redact goes with --html FILE")
+    takes_standard_output(as_json=as_json, html=html)
     settings = read_settings(config)
     if compare:
         if run is not None or html is not None:
@@ -75,11 +80,11 @@ def report(
                 "--compare takes the latest noise run of each agent, no RUN and no --html"
             )
         with reading(settings) as store:
-            return _rank(store, markdown=markdown, as_json=as_json)
+            return _rank(store, hint=config_hint(config), markdown=markdown, as_json=as_json)
     with reading(settings) as store:
         found = _chosen(store, run)
         if not found:
-            return _nothing(as_json=as_json)
+            return _nothing(run or NIGHTLY, config_hint(config), as_json=as_json)
         if html is not None:
             return _write_html(store, found, html, redact=redact, hint=config_hint(config))
         made = [run_report(store, each, hint=config_hint(config)) for each in found]
@@ -109,17 +114,18 @@ def _write_html(store: Store, runs: Sequence[RunRecord], html: str, *, redact: b
     from tracehooks.reports.run_html import TEXT_LENGTH, run_html
 
     made = [run_report(store, run, hint=hint, length=TEXT_LENGTH) for run in runs]
-    output.say(f"wrote {write_file(html, run_html(made, store, redact=redact))}")
+    if path := write_file(html, run_html(made, store, redact=redact)):
+        output.say(f"wrote {path}")
     return 0
 
 
-def _rank(store: Store, *, markdown: bool, as_json: bool) -> int:
+def _rank(store: Store, *, hint: str, markdown: bool, as_json: bool) -> int:
     from tracehooks.reports.ranking import ranking
     from tracehooks.reports.ranking_tables import ranking_dict, ranking_markdown, ranking_renderable
 
     found = ranking(store)
     if found is None:
-        return _nothing(as_json=as_json)
+        return _nothing("noise", hint, as_json=as_json)
     if as_json:
         output.show_json(ranking_dict(found))
     elif markdown:
@@ -129,9 +135,12 @@ def _rank(store: Store, *, markdown: bool, as_json: bool) -> int:
     return 0
 
 
-def _nothing(*, as_json: bool) -> int:
+def _nothing(job: str, hint: str, *, as_json: bool) -> int:
+    """That no run is there of ``job``, and what makes one."""
+    which = "run" if job == NIGHTLY else f"{job} run"
+    message = f"no {which} is stored yet; `tracehooks run {job}{hint}` makes one"
     if as_json:
-        output.show_json({"run": None, "message": "no run is stored yet"})
+        output.show_json({"run": None, "message": message})
     else:
-        output.show("No run is stored yet. `tracehooks run toxicity` makes one.")
+        output.show(f"{message[0].upper()}{message[1:]}.")
     return NO_DATA

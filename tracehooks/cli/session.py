@@ -1,6 +1,7 @@
 """What verbs begin with: the settings, the store, and the log on standard error."""
 
 import logging
+import shlex
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ def demo_settings() -> Settings:
 
 def config_hint(config: str | None) -> str:
     """What a command in a hint needs behind it, to read the same settings."""
-    return f" --config {config}" if config else ""
+    return f" --config {shlex.quote(config)}" if config else ""
 
 
 def found_config(config: str | None) -> Path | None:

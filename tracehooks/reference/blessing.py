@@ -168,6 +168,6 @@ def _check_rows(rows: Sequence[ReferenceRow], blessing: Blessing, lacking: Seque
     repeats = fewest_repeats([one.row for one in rows])
     if repeats < REPEATS and not blessing.fewer:
         raise ConfigurationError(
-            f"the runs add up to {repeats} answers to each variant, and a reference that can tell needs "
-            f"{REPEATS}; run the noise job again (jobs.noise.repeats), or accept fewer with --fewer"
+            f"the runs add up to {repeats} of the {REPEATS} answers to each variant that a reference needs "
+            "to be able to tell; run the noise job again (jobs.noise.repeats), or accept fewer with --fewer"
         )

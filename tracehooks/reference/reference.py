@@ -126,6 +126,8 @@ def fewest_repeats(rows: Sequence[NoiseRow]) -> int:
 
 def read_reference(document: Mapping[str, Any]) -> Reference:
     """What :meth:`Reference.as_dict` made. Raises ConfigurationError for anything else."""
+    if not isinstance(document, Mapping):
+        raise _no_reference(f"it holds a {type(document).__name__}, where a reference is a JSON object")
     try:
         if document["form"] != FORM:
             raise ConfigurationError(
@@ -145,11 +147,14 @@ def read_reference(document: Mapping[str, Any]) -> Reference:
             origin=document.get("origin", "blessed"),
             parent=document.get("parent"),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigurationError(
-            f"this is no reference ({type(error).__name__}: {error}); "
-            "`tracehooks reference show --json` writes one"
-        ) from None
+    except KeyError as error:
+        raise _no_reference(f"it has no {error.args[0]!r}") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _no_reference(f"what it holds is of another kind: {error}") from None
+
+
+def _no_reference(why: str) -> ConfigurationError:
+    return ConfigurationError(f"this is no reference: {why}; `tracehooks reference show --json` writes one")
 
 
 def store_reference(store: Store, reference: Reference) -> Reference:

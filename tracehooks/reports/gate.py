@@ -66,7 +66,7 @@ class GateReport:
         """The first reason of the run that decides; of every run where all pass."""
         deciding = [one for one in self.runs if one.verdict is self.verdict and one.reasons]
         told = deciding if self.verdict is Verdict.PASS else deciding[:1]
-        return "; ".join(one.reasons[0] for one in told) or f"{NO_DATA}no run is stored yet"
+        return "; ".join(one.reasons[0] for one in told) or _no_run(self.hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class Gate:
             reference=reference,
             differences=unlike,
             changed_cases=changed_cases(reference, run) if unlike else {},
-            moved=tuple(moved_since(found, comparable, kind, self.settings.jobs.noise.gate)),
+            moved=tuple(moved_since(found, comparable, kind, self.settings.jobs.noise.gate) if found else ()),
         )
 
     def _ruling(
@@ -193,6 +193,10 @@ def _reasons(run: RunRecord, ruling: NoiseRuling) -> tuple[str, ...]:
     """The ruling's, and what the run says of its agent and its judge, which no row tells."""
     told = [text for text in run.reasons if text.startswith(("agent:", "judge:"))]
     return (*ruling.reasons, *told) if ruling.rows.scored else (*told, *ruling.reasons)
+
+
+def _no_run(hint: str) -> str:
+    return f"{NO_DATA}no run is stored yet; `tracehooks run nightly{hint}` makes one of each job"
 
 
 def _without_run(job: str, hint: str) -> GatedRun:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tracehooks.reports.gate import GatedRun, GateReport
@@ -17,9 +16,10 @@ from tracehooks.reports.gate_words import (
     run_line,
     type_cells,
 )
+from tracehooks.reports.grid import Grid
 from tracehooks.reports.moved import Moved
 from tracehooks.reports.run_words import Fact
-from tracehooks.reports.terminal import cell, heading, labelled, steps
+from tracehooks.reports.terminal import heading, labelled, steps
 from tracehooks.reports.wording import excerpt, plain
 
 SHOWN = 10
@@ -43,7 +43,9 @@ def _run(one: GatedRun) -> Iterator[RenderableType]:
     yield labelled(facts)
     if one.ruling and one.ruling.types:
         yield ""
-        yield Padding(grid(TYPE_HEADINGS, [type_cells(each) for each in one.ruling.types]), (0, 0, 0, 2))
+        yield Padding(
+            Grid(TYPE_HEADINGS, [type_cells(each) for each in one.ruling.types], lead=2), (0, 0, 0, 2)
+        )
     if one.moved:
         yield from moved_parts(moved_title(one), one.moved, shown=SHOWN)
 
@@ -56,23 +58,17 @@ def moved_parts(title: str, moved: tuple[Moved, ...], *, shown: int) -> Iterator
     yield Text(f"{title}{of}", style="bold")
     for one in first:
         lost, before, now, noise, case, variant = moved_cells(one)
-        change = f"{before} → {now}" if one.before is not None else now
-        head = Text.assemble(
-            (lost, "bold"), f"  {change}  {plain(noise)}  ", (plain(case), "bold"), f"  {plain(variant)}"
+        moved_from = f"{before} → " if one.before is not None else ""
+        words = (
+            ("" if one.lost is None else lost, "bold"),
+            (f"{moved_from}{now}", ""),
+            (plain(noise), ""),
+            (plain(case), "bold"),
+            (plain(variant), ""),
         )
+        head = Text("  ").join(Text(text, style) for text, style in words if text)
         yield Padding(head, (0, 0, 0, 2))
         said = ((one.answer_before, "before"), (one.answer_now, "now"), (one.why, "why"))
         for text, label in said:
             if text:
                 yield Padding(Text(f"{label}: {excerpt(text, 200)}", style="dim"), (0, 0, 0, 8))
-
-
-def grid(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
-    """A table of short cells."""
-    made = Table.grid(padding=(0, 2))
-    for _ in headings:
-        made.add_column(overflow="fold")
-    made.add_row(*(Text(heading, style="dim") for heading in headings))
-    for row in rows:
-        made.add_row(*(cell(text) for text in row))
-    return made

@@ -70,7 +70,9 @@ def _agent(preview: NoisePreview) -> str:
 
 
 def _asked(preview: NoisePreview) -> str:
-    names = ", ".join(map(plain, preview.datasets)) or "no dataset"
+    names = ", ".join(map(plain, preview.datasets))
+    if not names:
+        return "nothing"
     variants, cases = count(preview.variants, "variant"), count(preview.cases, "case")
     return f"{variants} of {cases} of {names}, {count(preview.repeats, 'time')} each"
 

@@ -54,13 +54,15 @@ def _agent(plan: Entry) -> str:
 
 
 def _asked(plan: Entry) -> str:
-    names = ", ".join(plain(name) for name in plan.get("datasets") or {}) or "no dataset"
+    names = ", ".join(plain(name) for name in plan.get("datasets") or {})
     cases = sum(len(cases) for cases in (plan.get("cases") or {}).values())
     filters = "".join(
         f"; only {name} {', '.join(map(plain, values))}"
         for name, values in (plan.get("filters") or {}).items()
     )
     times = count(plan.get("repeats", 1), "time")
+    if not names:
+        return f"nothing{filters}"
     return f"every variant of {count(cases, 'case')} of {names}, {times} each{filters}"
 
 

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tracehooks.reports.gate_markdown import table
-from tracehooks.reports.gate_terminal import grid
+from tracehooks.reports.grid import Grid
 from tracehooks.reports.markdown import escaped
 from tracehooks.reports.ranking import Mean, Ranked, Ranking
 from tracehooks.reports.wording import count, number, plain
@@ -27,7 +27,9 @@ def ranking_renderable(found: Ranking) -> RenderableType:
     rows = [cells(place, one) for place, one in enumerate(found.ranked, start=1)]
     left = [Text(plain(f"not compared: {name}: {'; '.join(why)}")) for name, why in found.left_out]
     return Group(
-        Text(plain(headline(found)), style="bold"), Padding(grid(headings(found), rows), (1, 0, 0, 2)), *left
+        Text(plain(headline(found)), style="bold"),
+        Padding(Grid(headings(found), rows, lead=3), (1, 0, 0, 2)),
+        *left,
     )
 
 
@@ -60,7 +62,7 @@ def headings(found: Ranking) -> tuple[str, ...]:
 
 def cells(place: int, one: Ranked) -> tuple[str, ...]:
     """One line."""
-    behind = "–" if one.behind is None else f"{_figure(one.behind.value)} ({_interval(one.behind)})"
+    behind = "–" if one.behind is None else _figure(one.behind.value) + _in_brackets(_interval(one.behind))
     types = (f"{number(value)} {grade}" for value, grade in one.types.values())
     whole = (str(place), one.agent, one.grade, _figure(one.mean.value), _interval(one.mean), behind)
     return (*whole, f"{one.scored} of {one.wanted}", *types)
@@ -68,6 +70,10 @@ def cells(place: int, one: Ranked) -> tuple[str, ...]:
 
 def _interval(mean: Mean) -> str:
     return "–" if mean.low is None or mean.high is None else f"{_figure(mean.low)} to {_figure(mean.high)}"
+
+
+def _in_brackets(text: str) -> str:
+    return "" if text == "–" else f" ({text})"
 
 
 def _figure(value: float | None) -> str:
