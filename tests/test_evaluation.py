@@ -274,6 +274,24 @@ def test_two_scorers_of_one_name_are_refused() -> None:
         _run(data=_data(), scorers=[Length(), Length()], target=str)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"target": "my_app.agents:answer"}, "target must be a function .* got 'my_app"),
+        ({"data": None}, "data must be a list of mappings .* got None"),
+        ({"data": {"input": "x"}}, "data must be a list of mappings"),
+        ({"data": "questions.yaml"}, "data must be a list of mappings"),
+        ({"scorers": Length()}, "scorers must be a list"),
+        ({"scorers": None}, "scorers must be a list"),
+        ({"scorers": "toxicity"}, "scorers must be a list"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_named_before_anything_runs(wrong: dict[str, Any], said: str) -> None:
+    """One sentence with the argument, and no error of Python's about what it is not."""
+    with pytest.raises(ConfigurationError, match=said):
+        _run(**{"data": _data(), "scorers": [Length()], "target": str, **wrong})
+
+
 def test_a_scorer_that_hangs_is_a_timeout() -> None:
     """axiomhq/ai#143: the others are not held up."""
 

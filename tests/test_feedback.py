@@ -123,6 +123,14 @@ def test_what_is_no_value_is_refused_at_the_door(
     assert scores_of(stored) == []
 
 
+@pytest.mark.parametrize("name", ["", "  ", "\u200b"])
+def test_a_name_that_nobody_sees_is_refused_at_the_door(start: Start, name: str) -> None:
+    """A ValueError, as for a value."""
+    start()
+    with pytest.raises(ValueError, match="needs a name"):
+        attach_score(name, 1.0, trace=REF)
+
+
 @pytest.mark.parametrize("value", [0, 1, 0.0, 1.0, 0.5])
 def test_the_ends_of_a_range_belong_to_it(start: Start, stored: Store, value: float) -> None:
     """langfuse/langfuse#7626."""

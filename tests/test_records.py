@@ -39,6 +39,13 @@ def test_an_unknown_data_type_is_refused_whatever_the_value() -> None:
             checked_value("thumbs", value, "BOGUS")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["", "  ", "\u200b\n", None, 1])
+def test_a_score_has_a_name_that_can_be_seen(name: object) -> None:
+    """It is what people look for."""
+    with pytest.raises(InvalidScoreError, match="needs a name"):
+        Score.scored(name, 1.0)  # type: ignore[arg-type]
+
+
 def test_a_score_without_a_value_has_a_reason_and_the_other_way_round() -> None:
     """No third kind."""
     with pytest.raises(InvalidScoreError):

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,14 @@ def test_mistakes_in_settings_are_named(wrong: Any, said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         tracehooks.init(wrong)
     assert runtime.pipeline() is None
+
+
+@pytest.mark.parametrize("timeout", [None, "5s", True, float("nan"), float("inf")])
+@pytest.mark.parametrize("ending", [tracehooks.flush, tracehooks.shutdown])
+def test_a_timeout_is_a_number_of_seconds(ending: Callable[[Any], bool], timeout: Any) -> None:
+    """Anything else is named, whether there is something to wait for or not."""
+    with pytest.raises(ConfigurationError, match="timeout must be a number of seconds, got"):
+        ending(timeout)
 
 
 def test_the_last_spans_of_a_script_are_kept(tmp_path: Path) -> None:

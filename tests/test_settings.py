@@ -152,3 +152,27 @@ def test_what_is_no_duration_is_refused(text: object) -> None:
     """Never guessed."""
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\x89PNG\r\n\x00", "cannot be read"),
+        (b"[" * 20_000, "cannot be read"),
+        (b"# not by a person\n" * 100_000, "is no settings file"),
+        (b"just words", "must be a mapping"),
+    ],
+)
+def test_a_file_that_holds_no_settings_is_refused_at_once(tmp_path: Path, content: bytes, why: str) -> None:
+    """Binary, nested without end, or huge: one sentence that names the file."""
+    file = tmp_path / "foreign.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=why) as caught:
+        load_settings(file, {})
+    assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["scores: {' ': {min: 0}}", "hooks: [{scorer: ''}]"])
+def test_a_score_of_the_settings_has_a_name(tmp_path: Path, text: str) -> None:
+    """It is refused where it stands."""
+    assert "needs a name" in _error(tmp_path, text)

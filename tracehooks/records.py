@@ -171,7 +171,7 @@ class Score:
             object.__setattr__(self, "status", Status(self.status))
         if self.reason_code is not None:
             object.__setattr__(self, "reason_code", Reason(self.reason_code))
-        if not self.name or not isinstance(self.name, str):
+        if not isinstance(self.name, str) or is_blank(self.name):
             raise InvalidScoreError(f"a score needs a name, got {self.name!r}")
         if type(self.comment) is not str:
             object.__setattr__(self, "comment", _as_comment(self.name, self.comment))

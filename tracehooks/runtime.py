@@ -7,6 +7,7 @@ most.
 """
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -99,8 +100,11 @@ def init(
 
 
 def flush(timeout: float = 5.0) -> bool:
-    """Wait until everything is delivered, for ``timeout`` seconds at most. True only if everything was."""
-    deadline = monotonic() + timeout
+    """Wait until everything is delivered, for ``timeout`` seconds at most. True only if everything was.
+
+    Raises ConfigurationError for a ``timeout`` that is no number of seconds.
+    """
+    deadline = monotonic() + _seconds(timeout)
     done = _runtime.pipeline is None or _runtime.pipeline.flush(timeout)
     for participant in list(_runtime.participants):
         done = _ask("flush", participant.flush, deadline) and done
@@ -109,7 +113,7 @@ def flush(timeout: float = 5.0) -> bool:
 
 def shutdown(timeout: float = 5.0) -> bool:
     """Deliver what is there and stop recording. ``init()`` starts anew."""
-    deadline = monotonic() + timeout
+    deadline = monotonic() + _seconds(timeout)
     with _runtime.lock:
         pipeline, participants = _runtime.pipeline, list(_runtime.participants)
         door.close()
@@ -296,6 +300,12 @@ def _whole_mask(settings: "Settings", mask: Callable[[str], str] | None) -> Call
 
     by_pattern = masker(settings.mask.patterns)
     return by_pattern if mask is None else lambda text: mask(by_pattern(text))
+
+
+def _seconds(timeout: float) -> float:
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout < math.inf:
+        raise ConfigurationError(f"timeout must be a number of seconds, got {timeout!r}")
+    return timeout
 
 
 def _ask(what: str, function: Callable[[float], bool], deadline: float) -> bool:

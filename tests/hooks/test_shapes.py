@@ -167,6 +167,20 @@ def test_a_hook_is_a_hook_and_nothing_else() -> None:
         ScoringHook("toxicity")
 
 
+@pytest.mark.parametrize("made", [lambda hook: hook, lambda hook: (one for one in [hook]), lambda hook: None])
+def test_hooks_are_a_list_and_it_says_so(made: Callable[[ScoringHook], Any]) -> None:
+    """One hook alone, or what can be read only once, is told what to write."""
+    with pytest.raises(ConfigurationError, match="hooks takes a list of ScoringHook"):
+        traced(hooks=made(ScoringHook(Seen())))(lambda q: q)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\u200b"])
+def test_a_scorer_with_a_name_that_nobody_sees_is_refused(name: str) -> None:
+    """Its scores would go by it."""
+    with pytest.raises(ConfigurationError, match="has no name"):
+        ScoringHook(Seen(name))
+
+
 @pytest.mark.parametrize(
     "options", [{"timeout": 0}, {"timeout": True}, {"concurrency": 0}, {"concurrency": 1.5}]
 )

@@ -62,6 +62,7 @@ async def evaluate(
         )
         assert result.verdict == "pass"
     """
+    _check_given(data, scorers, target)
     wanted = _distinct([as_scorer(scorer) for scorer in scorers])
     bounds = thresholds_of(thresholds or {}, wanted)
     if isinstance(concurrency, bool) or concurrency < 1:
@@ -157,6 +158,15 @@ def _distinct(scorers: list[Any]) -> list[Any]:
         if count > 1:
             raise ConfigurationError(f"scorers: {count} of them are named {name!r}; give each its own name")
     return scorers
+
+
+def _check_given(data: Any, scorers: Any, target: Any) -> None:
+    if not isinstance(data, Iterable) or isinstance(data, str | bytes | Mapping):
+        raise ConfigurationError(f"data must be a list of mappings with the key 'input', got {data!r}")
+    if not isinstance(scorers, Iterable) or isinstance(scorers, str | Mapping):
+        raise ConfigurationError(f"scorers must be a list of them, got {scorers!r}")
+    if target is not None and not callable(target):
+        raise ConfigurationError(f"target must be a function of an item's input, got {target!r}")
 
 
 def _checked(index: int, row: Any, target: Target | None) -> Mapping[str, Any]:

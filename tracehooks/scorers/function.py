@@ -8,7 +8,7 @@ from typing import Any
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.protocols import Scorer
-from tracehooks.records import AgentCall, Direction, Score
+from tracehooks.records import AgentCall, Direction, Score, is_blank
 from tracehooks.threads import DaemonThreads
 
 
@@ -52,7 +52,7 @@ class FunctionScorer:
 def as_scorer(scorer: Any) -> Any:
     """``scorer`` itself, or the function wrapped. Raises ConfigurationError for anything else."""
     if isinstance(scorer, Scorer) or (hasattr(scorer, "score") and hasattr(scorer, "name")):
-        if not isinstance(scorer.name, str) or not scorer.name:
+        if not isinstance(scorer.name, str) or is_blank(scorer.name):
             raise ConfigurationError(f"{scorer!r} has no name: its scores go by it, got {scorer.name!r}")
         return scorer
     if callable(scorer):

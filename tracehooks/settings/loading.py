@@ -16,6 +16,7 @@ from tracehooks.settings.models import Settings
 
 SEARCHED = ("config/tracehooks.yaml", "tracehooks.yaml")
 PREFIX = "TRACEHOOKS_"
+MOST_BYTES = 1_000_000  # settings are read by people; YAML of many megabytes would be read for minutes
 STORES = ("sqlite", "postgresql", "postgres")
 STORE_FORMS = "sqlite:///path/to/file.db, postgresql://user@host/database, or memory"
 NOT_SETTINGS = frozenset({"TRACEHOOKS_CONFIG", "TRACEHOOKS_DISABLED"})
@@ -82,13 +83,15 @@ def _place(path: KeyPath, places: Mapping[KeyPath, str], file: Path | None) -> s
 
 def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[KeyPath, str]]:
     try:
+        if file.stat().st_size > MOST_BYTES:
+            raise ConfigurationError(f"{file}: is no settings file: it has more than {MOST_BYTES // 1000} kB")
         text = file.read_text(encoding="utf-8-sig")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigurationError(f"{file}:{line}: not valid YAML: {error.problem}") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
         raise ConfigurationError(f"{file}: cannot be read: {error}") from None
     if data is None:
         return {}, {}

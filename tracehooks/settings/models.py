@@ -20,6 +20,7 @@ from tracehooks.settings.values import (
     Count,
     Duration,
     Fraction,
+    Name,
     Number,
     Pattern,
     TextPathText,
@@ -156,7 +157,7 @@ class CanarySettings(_Section):
 class HookSettings(_Section):
     """A scorer that runs online on a sample of the calls of some agents (shell patterns over their names)."""
 
-    scorer: str
+    scorer: Name
     rate: Fraction = 1.0
     agents: tuple[str, ...] = ("*",)
 
@@ -352,7 +353,7 @@ class Settings(_Section):
     budget: BudgetSettings = BudgetSettings()
     canaries: CanarySettings = CanarySettings()
     scorers: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    scores: dict[str, ScoreSettings] = Field(default_factory=dict)
+    scores: dict[Name, ScoreSettings] = Field(default_factory=dict)
     hooks: tuple[HookSettings, ...] = ()
     jobs: JobsSettings = JobsSettings()
     scheduler: SchedulerSettings = SchedulerSettings()

@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
+from tracehooks.records import is_blank
+
 SECONDS_PER_UNIT = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -65,6 +67,12 @@ def _is_text_path(value: Any) -> Any:
     return value
 
 
+def _is_name(value: Any) -> Any:
+    if isinstance(value, str) and is_blank(value):
+        raise ValueError(f"needs a name, got {value!r}")
+    return value
+
+
 def _compiles(value: str) -> str:
     try:
         re.compile(value)
@@ -77,6 +85,7 @@ Duration = Annotated[timedelta, BeforeValidator(parse_duration), PlainSerializer
 Number = Annotated[float, BeforeValidator(_no_bool), Field(allow_inf_nan=False)]
 Fraction = Annotated[Number, Field(ge=0, le=1)]
 Count = Annotated[int, Field(strict=True, ge=0)]
+Name = Annotated[str, BeforeValidator(_is_name)]
 Pattern = Annotated[str, BeforeValidator(_compiles)]
 TimeZone = Annotated[str, BeforeValidator(_is_zone)]
 TextPathText = Annotated[str, BeforeValidator(_is_text_path)]

@@ -123,7 +123,7 @@ def _check(kind: str, control_flow: Any, reduce: Any, hooks: Any) -> None:
     signals = control_flow if isinstance(control_flow, tuple) else (control_flow,)
     if not all(isinstance(signal, type) and issubclass(signal, BaseException) for signal in signals):
         raise ConfigurationError(f"@traced: control_flow takes exception classes, got {control_flow!r}")
-    if not all(hasattr(hook, "scorer") for hook in hooks):
+    if not isinstance(hooks, Sequence) or not all(hasattr(hook, "scorer") for hook in hooks):
         raise ConfigurationError(f"@traced: hooks takes a list of ScoringHook, got {hooks!r}")
     if reduce is not None and not callable(reduce):
         raise ConfigurationError(f"@traced: reduce must be a function of the list of chunks, got {reduce!r}")
