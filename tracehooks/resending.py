@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +15,9 @@ from tracehooks.worker import BackgroundWorker
 if TYPE_CHECKING:
     from tracehooks.settings import Settings
 
+FIRST_LOOK = 5.0  # seconds after the start
 EVERY = 60.0  # seconds between two looks at what waits in the store
+FILE = "sqlite:///"
 PASS_SECONDS = 300.0
 LEAST = 1.0
 
@@ -32,8 +35,8 @@ class Keeper(Protocol):
 class Later:
     """Lets ``keeper`` know what ``exporters`` sent, and sends from the store what waits there.
 
-    The first look comes when a backend has just taken spans, so that one that is down is left alone, and a
-    process that sends none does nothing. ``sent`` counts by backend.
+    It looks when a backend has just taken spans, and once some seconds after the start, for the process that
+    has none of its own. ``sent`` counts by backend.
     """
 
     def __init__(self, settings: "Settings", exporters: Mapping[str, Any], keeper: Any) -> None:
@@ -49,12 +52,13 @@ class Later:
         keeper.await_backends({name: one.carried for name, one in exporters.items()})
         for name, exporter in exporters.items():
             exporter.on_taken = partial(self._taken, keeper, name)
+        if _is_there(settings.store):
+            self._look_again(FIRST_LOOK)
 
     def close(self) -> None:
         """Send no more; what waits is left to the next process."""
         self._closed = True
-        if self._timer is not None:
-            self._timer.cancel()
+        self._cancel()
         self._worker.close(0)
 
     def _taken(self, keeper: Keeper, name: str, places: Sequence[tuple[str, str]]) -> None:
@@ -68,24 +72,35 @@ class Later:
         from tracehooks.scoring.resending import Resender
         from tracehooks.store import open_store
 
+        self._cancel()
         try:
             with (
                 open_store(self._settings.store) as store,
                 contextlib.closing(Resender.from_settings(self._settings, store, this_owner())) as resender,
             ):
-                resender.resend(PASS_SECONDS)
+                done = resender.resend(PASS_SECONDS)
                 self.sent += resender.sent
                 waits = [wait for name in self.names if (wait := store.unsent.wait(name)) is not None]
         except Exception as error:
             trouble("sending spans from the store", error)
             return
         if waits:
-            self._look_again(min(max(LEAST, *waits), EVERY))
+            self._look_again(min(max(LEAST, *waits), EVERY) if done else EVERY)
+
+    def _cancel(self) -> None:
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
 
     def _look_again(self, seconds: float) -> None:
-        if self._closed or (self._timer is not None and self._timer.is_alive()):
+        if self._closed:
             return
         self._timer = threading.Timer(seconds, self._worker.put, (None,))
         self._timer.daemon = True
         with contextlib.suppress(RuntimeError):  # on its way out the interpreter starts no threads
             self._timer.start()
+
+
+def _is_there(store: str) -> bool:
+    """Whether an earlier process may have left something in the store; one that is not there is not made."""
+    return Path(store.removeprefix(FILE)).exists() if store.startswith(FILE) else "://" in store

@@ -159,7 +159,8 @@ class Resender:
         except Exception as error:
             left = sorted(there - taken)
             unsent.put_back(name, left, str(error) or type(error).__name__)
-            logger.warning("%d spans for %s wait in the store: %s", len(left), name, error)
+            # whoever asks is told by `outbox status`; a pass a minute must not fill a log
+            logger.info("%d spans for %s wait in the store: %s", len(left), name, error)
             return False
         unsent.refused(name, refused)
         return bool(taken) or not refused

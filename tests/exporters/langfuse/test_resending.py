@@ -97,6 +97,17 @@ def test_the_next_application_sends_what_an_earlier_one_left(
     eventually(lambda: tracehooks.stats()["forwarded"]["langfuse"]["resent"] == 250)
 
 
+def test_an_application_without_calls_of_its_own_sends_them_too(
+    langfuse: FakeLangfuse, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that only attaches scores, say: it looks once, soon after it began."""
+    monkeypatch.setattr("tracehooks.resending.FIRST_LOOK", 0.1)
+    left(store, [agent_span(1)])
+    tracehooks.init(settings(langfuse, folder=tmp_path, sinks=[]))
+    eventually(lambda: len(langfuse.observations) == 1)
+    eventually(lambda: waiting(store) == 0)
+
+
 def test_an_undisturbed_application_leaves_nothing_and_sends_each_span_once(
     langfuse: FakeLangfuse, store: Store, tmp_path: Path
 ) -> None:
