@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
-from urllib.request import getproxies
 
 import orjson
 
@@ -240,6 +239,8 @@ class Client:
         return Reply(response.status_code, response.content, response.headers)
 
     def _connections(self) -> "httpx.Client":
+        from urllib.request import getproxies  # loaded by httpx, and as slow to load
+
         import httpx
 
         with self._lock:

@@ -3,9 +3,12 @@
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -223,3 +226,60 @@ def test_a_web_page_is_no_yes() -> None:
             one.post("/otel/v1/traces", b"spans")
         one.close()
         server.shutdown()
+
+
+class _Listener(BaseHTTPRequestHandler):
+    """Answers everything with an empty object, and remembers the line that it was asked with."""
+
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_response(200)
+        self.send_header("content-length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Says nothing."""
+
+
+@contextmanager
+def listener() -> Iterator[tuple[str, list[str]]]:
+    handler = type("Handler", (_Listener,), {"asked": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", handler.asked  # type: ignore[attr-defined]
+        finally:
+            server.shutdown()
+
+
+QUERY = {"filter": '[{"value":"ä & b"}]', "environment": ["one", "two"], "limit": 5}
+ASKED = (
+    "/api/public/v2/observations?filter=%5B%7B%22value%22%3A%22%C3%A4+%26+b%22%7D%5D"
+    "&environment=one&environment=two&limit=5"
+)
+
+
+def test_a_query_is_asked_below_the_path_of_the_base_url() -> None:
+    """A server behind a path gets its whole address, each value quoted, lists repeated."""
+    with listener() as (url, asked):
+        client = Client(f"{url}/tools/langfuse", "pk", "sk")
+        client.get("/v2/observations", **QUERY)
+        client.close()
+    assert asked == [f"/tools/langfuse{ASKED}"]
+
+
+def test_a_query_goes_through_the_environments_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reaches Langfuse through a proxy asks that one for the server's whole address."""
+    with listener() as (url, asked):
+        monkeypatch.setenv("http_proxy", url)
+        monkeypatch.setenv("no_proxy", "")
+        client = Client("http://langfuse.invalid", "pk", "sk")
+        client.get("/v2/observations", **QUERY)
+        client.close()
+    assert [line.partition("?")[0] for line in asked] == [
+        "http://langfuse.invalid/api/public/v2/observations"
+    ]
+    assert parse_qs(asked[0].partition("?")[2])["environment"] == ["one", "two"]
