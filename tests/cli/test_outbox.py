@@ -11,9 +11,11 @@ import pytest
 
 from tests.cli.shop import Inside, Shop, command, environment
 from tests.fake_langfuse import FakeLangfuse
-from tests.stored import span_id, trace_id
+from tests.stored import agent_span, span_id, trace_id
 from tracehooks.records import Score, TraceRef
+from tracehooks.scoring.coordinator import this_owner
 from tracehooks.store import ScoreRecord
+from tracehooks.store.unsent import Unsent
 
 SETTINGS = """
 project: shop
@@ -107,6 +109,60 @@ def test_an_empty_outbox_is_no_error(tmp_path: Path, inside: Inside) -> None:
     assert inside(shop, "outbox", "status").code == 0
     assert inside(shop, "outbox", "status", "--json").json["outbox"] == {}
     assert inside(shop, "outbox", "flush").code == 0
+
+
+def test_scores_that_stay_here_are_explained(langfuse: FakeLangfuse, tmp_path: Path, inside: Inside) -> None:
+    """After a pre-screen's night: the setting that keeps them, and what changes that."""
+    shop = shop_with(tmp_path, langfuse, 0)
+    assert "prescreen" not in inside(shop, "outbox", "status").out
+    target = TraceRef(trace_id(1), span_id(1))
+    record = ScoreRecord(score=Score.scored("toxicity_prescreen", 0.5, target=target))
+    with shop.store() as store:
+        names = {"langfuse": ["toxicity_prescreen"]}
+        store.scores.commit([record], project="shop", sinks=["langfuse"], unwanted=names)
+    told = inside(shop, "outbox", "status")
+    assert told.code == 0
+    words = " ".join(told.out.split())
+    assert "No score was committed for langfuse yet." in words
+    assert "Scores named toxicity_prescreen stay in the store: `langfuse.prescreen` is false" in words
+    assert "Set it to true" in words
+    assert len(inside(shop, "outbox", "status", "--json").json["kept"]) == 1
+    file = tmp_path / "tracehooks.yaml"
+    file.write_text(file.read_text().replace("confirm_after: 200ms", "confirm_after: 200ms, prescreen: true"))
+    assert "stay in the store" not in inside(shop, "outbox", "status").out
+
+
+def test_spans_that_wait_are_shown_with_what_was_said(
+    langfuse: FakeLangfuse, tmp_path: Path, inside: Inside
+) -> None:
+    """How many, since when, the server's words, what was given up; a running process's newest are fine."""
+    shop = shop_with(tmp_path, langfuse, 0)
+
+    def left(numbers: range, owner: str) -> list[tuple[str, str]]:
+        spans = [agent_span(n) for n in numbers]
+        waiting = [Unsent("langfuse", span.trace_id, span.span_id) for span in spans]
+        with shop.store() as store:
+            store.spans.add(spans, lambda: waiting, owner)
+        return [one.place for one in waiting]
+
+    left(range(2), this_owner())
+    running = inside(shop, "outbox", "status", "--json")
+    told = running.json["spans"]["langfuse"]
+    assert (running.code, told["waiting"], told["on_their_way"]) == (0, 2, 2)
+    places = left(range(2, 6), "elsewhere:1:1")
+    with shop.store() as store:
+        store.unsent.put_back("langfuse", places, "503 maintenance")
+        store.unsent.give_up("langfuse", places[:1], "too many waited")
+    stuck = inside(shop, "outbox", "status")
+    assert stuck.code == 3
+    (row,) = [line.split() for line in stuck.out.splitlines() if line.startswith("langfuse")]
+    assert (row[1], row[-2:]) == ("5", ["0", "1"])
+    assert "spans for langfuse: 503 maintenance" in stuck.out
+    assert "1 span will never be at langfuse: too many waited" in stuck.out
+    assert "tracehooks outbox flush" in stuck.out
+    flushed = inside(shop, "outbox", "flush", "--timeout", "20s")
+    assert flushed.code == 0, flushed
+    assert len(langfuse.observations) == 3
 
 
 def test_a_bad_timeout_is_a_usage_error(tmp_path: Path, inside: Inside) -> None:
