@@ -53,7 +53,7 @@ class NoiseNight:
     address. ``scorer`` is the settings' own unless given. ``progress(what, done, total)`` is called as it
     goes on, ``what`` is ``asking`` or ``judging``; ``halted`` is asked whether it is to stop.
 
-    ``run.plan`` holds ``agent``, ``agent_version``, ``datasets`` ({name: content hash of what is asked}),
+    ``run.plan`` holds ``project``, ``agent``, ``agent_version``, ``datasets`` ({name: hash of what is asked}),
     ``cases`` ({dataset: {case: hash}}), ``filters``, ``score_name``, ``direction``, ``range``,
     ``scorer_version``, ``judge_model``, ``prompt_hash``, ``repeats`` and ``gate``; ``run.report`` the ruling.
     Raises ConfigurationError, before anything is asked, for datasets or an agent that cannot be loaded.
@@ -191,6 +191,7 @@ class NoiseNight:
         """What one must know to read the run's figures later, and to go on with it."""
         low, high = self._kind.range or (None, None)
         return {
+            "project": self.settings.project,
             "agent": self._agent.name,
             "agent_version": self._agent.version,
             "agent_target": self._agent.target,

@@ -177,6 +177,7 @@ class ToxicityNight:
     def _plan(self, resolved: ResolvedWindow) -> dict[str, Any]:
         """What one must know to read the run's figures later."""
         return {
+            "project": self.settings.project,
             "score_name": self.scorer.name,
             "scorer_version": self.scorer.version,
             "judge_model": _judge_model(self.scorer),

@@ -98,6 +98,16 @@ def test_a_gate_with_nothing_stored_names_the_next_step(shop: Shop, inside: Insi
         assert f"`tracehooks run {job}` makes one" in document["message"]
 
 
+def test_the_latest_run_is_the_projects_own(shop: Shop, inside: Inside) -> None:
+    """In a store that projects share, another one's night says nothing of a deployment of this one."""
+    with shop.store() as store:
+        own = noise_run(store, 1, steady(), project="shop")
+        store.runs.update(own.id, plan={**own.plan, "project": "shop"})
+        other = noise_run(store, 2, steady(0.1))
+        store.runs.update(other.id, plan={**other.plan, "project": "bank"})
+    assert [one["run"] for one in inside(shop, "gate", "--json").json["runs"]] == [own.id]
+
+
 def test_a_dash_is_standard_output(shop: Shop, inside: Inside) -> None:
     """The document alone goes there, no file of that name is made, and two do not share it."""
     with shop.store() as store:
@@ -136,6 +146,7 @@ def test_a_run_with_no_rows_is_3_unless_allowed(gate: Any, shop: Shop, inside: I
     allowed = gate("--allow-empty")
     assert allowed.code == 0
     assert "allowed by --allow-empty" in allowed.out
+    assert "What moved" not in allowed.out  # everything would be there, as not in this run
 
 
 def test_without_a_reference_minimum_scores_decide_and_it_says_so(gate: Any, shop: Shop) -> None:

@@ -47,6 +47,16 @@ def test_fewer_than_nine_repeats_are_said_and_need_a_yes(runs: Runs) -> None:
     assert blessed(runs, run, fewer=True).repeats == 3
 
 
+def test_runs_of_another_project_in_the_store_are_not_pooled(runs: Runs) -> None:
+    """Two projects may share a store and an agent's name: neither's answers speak for the other."""
+    own = runs.add(1, repeats=9, project="shop")
+    other = runs.add(2, 0.2, repeats=9, project="bank")
+    found = blessed(runs)
+    assert found.runs == found.candidates == (own.id,)
+    with pytest.raises(ConfigurationError, match=f"run {other.id} is of the project 'bank'.*'shop'"):
+        blessed(runs, other)
+
+
 def test_the_best_of_several_is_refused(runs: Runs) -> None:
     """Blessing one of two comparable runs needs a reason, which stays with the reference."""
     bad, good = runs.add(1, 0.5, repeats=9), runs.add(2, repeats=9)

@@ -13,6 +13,7 @@ from tracehooks.cli.options import MARKDOWN_HELP, ConfigOption, JsonOption
 from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
+from tracehooks.reference.conditions import is_of
 from tracehooks.reports.gate import NOISE, Gate, GateReport
 from tracehooks.reports.gate_json import gate_dict
 from tracehooks.reports.gate_junit import gate_junit
@@ -75,7 +76,7 @@ def gate(
     settings = read_settings(config)
     age = _age(max_age)
     with reading(settings) as store:
-        wanted, missing = _chosen(store, runs, job, agent)
+        wanted, missing = _chosen(store, runs, job, agent, settings.project)
         judged = Gate(
             settings=settings, store=store, now=datetime.now(UTC), max_age=age, allow_empty=allow_empty
         )
@@ -96,7 +97,7 @@ def _age(text: str | None) -> timedelta | None:
 
 
 def _chosen(
-    store: Store, runs: Sequence[str] | None, jobs: Sequence[str] | None, agent: str | None
+    store: Store, runs: Sequence[str] | None, jobs: Sequence[str] | None, agent: str | None, project: str
 ) -> tuple[list[RunRecord], list[str]]:
     """The runs to judge, and the jobs that were asked for and have none."""
     for name in jobs or ():
@@ -107,19 +108,21 @@ def _chosen(
             raise ConfigurationError(f"{name} is a job, not a run; `gate --job {name}` is of its latest run")
     if runs:
         return [store.runs.get(run) for run in dict.fromkeys(runs)], []
-    found = {name: latest_run(store, name, agent) for name in (jobs or ((NOISE,) if agent else JOBS))}
+    found = {
+        name: latest_run(store, name, agent, project) for name in (jobs or ((NOISE,) if agent else JOBS))
+    }
     missing = [name for name, run in found.items() if run is None and (jobs or agent)]
     return [run for run in found.values() if run is not None], missing
 
 
-def latest_run(store: Store, job: str, agent: str | None) -> RunRecord | None:
-    """The latest run of the job, of this agent where one is named."""
-    if agent is None or job != NOISE:
-        return store.runs.latest(job)
+def latest_run(store: Store, job: str, agent: str | None, project: str) -> RunRecord | None:
+    """The project's latest run of the job, of this agent where one is named."""
     listed = store.runs.list(job, limit=LOOKED_AT)
-    return next(
-        (run for run in listed if agent in (run.plan.get("agent"), run.plan.get("agent_given"))), None
-    )
+    return next((run for run in listed if is_of(project, run.plan) and _is_asked(run, agent)), None)
+
+
+def _is_asked(run: RunRecord, agent: str | None) -> bool:
+    return agent is None or run.job != NOISE or agent in (run.plan.get("agent"), run.plan.get("agent_given"))
 
 
 def _show(report: GateReport, *, as_json: bool) -> None:

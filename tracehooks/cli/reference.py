@@ -225,7 +225,7 @@ def diff(
     taken = takes_standard_output(as_json=as_json, markdown=markdown)
     settings = read_settings(config)
     with reading(settings) as store:
-        found = store.runs.get(run) if run else latest_run(store, NOISE, agent)
+        found = store.runs.get(run) if run else latest_run(store, NOISE, agent, settings.project)
         if found is None or found.job != NOISE:
             raise ConfigurationError("there is no noise run to compare; `tracehooks run noise` makes one")
         gated = Gate(settings=settings, store=store, now=datetime.now(UTC)).gated(found)
@@ -257,7 +257,7 @@ def rejudge(
         history = _history(store, settings, agent, limit=1)
         if not history:
             return _none(as_json=as_json)
-        again = judged_again(settings, history[0], by or _user())
+        again = judged_again(settings, store, history[0], by or _user())
         scored, wanted = coverage(again)
         if not scored or scored < MIN_COVERAGE * wanted:
             return too_few(again, scored, wanted, as_json=as_json)

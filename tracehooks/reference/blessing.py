@@ -5,12 +5,12 @@ run under the same conditions (agent version included) since the blessing before
 with a reason in words, which stays with the reference, and which `reference show` and the gate repeat.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tracehooks.errors import ConfigurationError
-from tracehooks.reference.conditions import Conditions, unlike
+from tracehooks.reference.conditions import Conditions, is_of, unlike
 from tracehooks.reference.reference import (
     Reference,
     ReferenceRow,
@@ -56,7 +56,8 @@ def bless(
     """
     pool = list(dict.fromkeys(run.id for run in chosen))
     runs = {run.id: run for run in chosen}
-    latest = _latest(store, agent) if not runs else next(iter(runs.values()))
+    latest = _latest(store, agent, blessing.project) if not runs else next(iter(runs.values()))
+    _check_own(runs.values(), blessing.project)
     _check_alike([*runs.values()] or [latest])
     conditions = Conditions.of(latest.plan)
     candidates = _candidates(store, conditions, blessing.project)
@@ -86,11 +87,12 @@ def bless(
     )
 
 
-def _latest(store: Store, agent: str | None) -> RunRecord:
+def _latest(store: Store, agent: str | None, project: str) -> RunRecord:
     """The last finished run that asked everything: a part is blessed only by its name."""
     parts = None
     for run in store.runs.list(JOB, limit=FAR_BACK):
-        if run.state == "finished" and (agent is None or run.plan.get("agent") == agent):
+        asked_for = is_of(project, run.plan) and agent in (None, run.plan.get("agent"))
+        if run.state == "finished" and asked_for:
             if not run.plan.get("filters"):
                 return run
             parts = parts or run
@@ -112,10 +114,20 @@ def _candidates(store: Store, conditions: Conditions, project: str) -> list[RunR
         run
         for run in store.runs.list(JOB, limit=FAR_BACK)
         if run.state == "finished"
+        and is_of(project, run.plan)
         and Conditions.of(run.plan) == conditions
         and (before is None or run.started > before.blessed_at)
     ]
     return found[::-1]
+
+
+def _check_own(runs: Iterable[RunRecord], project: str) -> None:
+    for run in runs:
+        if not is_of(project, run.plan):
+            raise ConfigurationError(
+                f"run {run.id} is of the project {run.plan['project']!r}, and the settings' project is "
+                f"{project!r}: a reference holds runs of one"
+            )
 
 
 def _check_alike(runs: Sequence[RunRecord]) -> None:
@@ -167,7 +179,8 @@ def _check_rows(rows: Sequence[ReferenceRow], blessing: Blessing, lacking: Seque
         )
     repeats = fewest_repeats([one.row for one in rows])
     if repeats < REPEATS and not blessing.fewer:
+        answers = "1 answer" if repeats == 1 else f"{repeats} answers"
         raise ConfigurationError(
-            f"the runs add up to {repeats} of the {REPEATS} answers to each variant that a reference needs "
-            "to be able to tell; run the noise job again (jobs.noise.repeats), or accept fewer with --fewer"
+            f"the runs add up to {answers} to each variant, and a reference that can tell needs {REPEATS}; "
+            "run the noise job again (jobs.noise.repeats), or accept fewer with --fewer"
         )

@@ -5,7 +5,7 @@ They stand in ``run.plan``::
     agent            the agent's name             agent_version   may differ: it is what is tested
     datasets         {name: content hash}         score_name      scorer_version (prompt, judge, options)
     judge_model      None where no judge is asked prompt_hash     None where no judge is asked
-    repeats          answers to each variant
+    repeats          answers to each variant      project         whose run it is
 """
 
 from collections.abc import Mapping
@@ -49,6 +49,11 @@ class Conditions:
     def judging(self) -> tuple[str | None, ...]:
         """What stored answers can be judged again with: judge model, prompt and scorer."""
         return self.judge_model, self.prompt_hash, self.scorer_version
+
+
+def is_of(project: str, plan: Mapping[str, Any]) -> bool:
+    """Whether a run with this plan is the project's; one that does not say, from before runs did, is."""
+    return bool(plan.get("project", project) == project)
 
 
 def unlike(before: Conditions, now: Conditions, sides: tuple[str, str] = SIDES) -> list[str]:
