@@ -32,31 +32,17 @@ class ScoreConfigs:
         self._known: dict[str, list[Config]] | None = None
         self._read_at = 0.0
 
-    def id_for(self, score: ScoreRow) -> str | None:
-        """The config that ``score`` is to name; None when the project has none of its name.
-
-        Names are not unique: of several that take the score, it is the newest. Raises Unsendable when there
-        are some and none takes it.
-        """
-        problems = []
-        for config in self.named(score.name):
-            problem = problem_with(score, config)
-            if problem is None:
-                return str(config["id"])
-            problems.append(problem)
-        if problems:
-            raise Unsendable(
-                f"{problems[0]}; change the score config {score.name!r} in Langfuse, or archive it"
-            )
-        return None
-
     def named(self, name: str) -> Sequence[Config]:
         """The configs of this name that are not archived, the newest first."""
+        return self.by_name().get(name, ())
+
+    def by_name(self) -> Mapping[str, Sequence[Config]]:
+        """All that are not archived, the newest of a name first."""
         with self._lock:
             now = self._clock()
             if self._known is None or now - self._read_at > REMEMBERED:
                 self._known, self._read_at = self._read(), now
-            return self._known.get(name, ())
+            return self._known
 
     def forget(self) -> None:
         """Read them anew the next time."""
@@ -88,6 +74,23 @@ class ScoreConfigs:
         for configs in found.values():
             configs.sort(key=lambda config: str(config.get("createdAt")), reverse=True)
         return found
+
+
+def id_for(score: ScoreRow, configs: Sequence[Config]) -> str | None:
+    """Which of ``configs``, all those of its name, ``score`` is to name; None when there are none.
+
+    Names are not unique: of several that take the score, it is the newest. Raises Unsendable when there are
+    some and none takes it.
+    """
+    problems = []
+    for config in configs:
+        problem = problem_with(score, config)
+        if problem is None:
+            return str(config["id"])
+        problems.append(problem)
+    if problems:
+        raise Unsendable(f"{problems[0]}; change the score config {score.name!r} in Langfuse, or archive it")
+    return None
 
 
 def problem_with(score: ScoreRow, config: Config) -> str | None:

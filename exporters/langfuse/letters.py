@@ -25,6 +25,7 @@ STAYS_HERE = frozenset({"prompt", "raw"})
 # of the metadata, what a score is sent with however long the rest is
 WHO = ("judge_model", "judge_trace_id", "scorer_version")
 PROVENANCE = frozenset((*WHO, "band", "run", "probability", "scored_at", "revision"))
+TAKEN_BACK = ("judge_model", "analysis", "judge_trace_id")
 REVISION_STEP = 1000  # microseconds
 
 
@@ -44,7 +45,7 @@ class Letter(NamedTuple):
     def event(self) -> bytes:
         """The score in its envelope. The same revision has the same event id, however often it is sent."""
         head = f'{{"id":"{self.event_id}","type":"score-create","timestamp":"{self.event_time}","body":'
-        return b"".join((head.encode(), self.body, b"}"))
+        return b"%b%b}" % (head.encode(), self.body)
 
 
 def letter(row: ScoreRow, config_id: str | None = None) -> Letter:
@@ -94,21 +95,18 @@ def comment(row: ScoreRow) -> str:
 
 def metadata(row: ScoreRow) -> Mapping[str, Any]:
     """Where the score came from: the scorer's own account, and run, draw, time and revision."""
-    found: dict[str, Any] = {
-        "scorer_version": row.scorer_version or None,
-        "judge_model": None,
-        "analysis": None,
-        "judge_trace_id": None,
-    }
-    found.update(orjson.loads(row.metadata))
+    found: dict[str, Any] = orjson.loads(row.metadata)
     for name in STAYS_HERE:
         found.pop(name, None)
+    found.setdefault("scorer_version", row.scorer_version or None)
     found["run"] = row.run_id
     found["probability"] = row.probability
     found["scored_at"] = milliseconds(row.scored_at)
     found["revision"] = row.revision
-    if row.revision == 1:  # later ones take back what an earlier one said
+    if row.revision == 1:
         return {key: value for key, value in found.items() if value is not None}
+    for name in TAKEN_BACK:  # what an earlier revision said of these does not hold for this one
+        found.setdefault(name, None)
     return found
 
 

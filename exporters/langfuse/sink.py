@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from tracehooks.exporters.langfuse.client import Client
-from tracehooks.exporters.langfuse.configs import ScoreConfigs
+from tracehooks.exporters.langfuse.configs import ScoreConfigs, id_for
 from tracehooks.exporters.langfuse.letters import Letter, Unsendable, letter
 from tracehooks.exporters.langfuse.reading import Row, compared, read_scores
 from tracehooks.exporters.langfuse.server import AnotherServer, Server
-from tracehooks.exporters.langfuse.writing import Writer
+from tracehooks.exporters.langfuse.writing import MOST_SCORES, Writer
 from tracehooks.protocols import ReadBack, Receipt, ScoreRow
 from tracehooks.settings import Settings
 
@@ -60,16 +60,22 @@ class LangfuseSink:
     def deliver(self, scores: Sequence[ScoreRow]) -> list[Receipt]:
         """Write ``scores``. Raises when the server gives no answer, or does not take the keys."""
         self.server.facts()
-        letters: dict[str, Letter] = {}
+        # each request is made when it is its turn: bytes that are kept for long cost more than making them
+        requests = (scores[first : first + MOST_SCORES] for first in range(0, len(scores), MOST_SCORES))
+        return [receipt for some in requests for receipt in self._deliver(some)]
+
+    def _deliver(self, scores: Sequence[ScoreRow]) -> list[Receipt]:
+        configs = self.configs.by_name()
+        together: list[Letter] = []
+        singly: list[Letter] = []
         receipts: list[Receipt] = []
         for row in scores:
             try:
-                letters[row.id] = letter(row, self.configs.id_for(row))
+                made = letter(row, id_for(row, configs.get(row.name, ())))
             except Unsendable as problem:
                 receipts.append(Receipt(id=row.id, accepted=False, error=str(problem), retry=False))
-        ours = [one for one in scores if one.id in letters]
-        together = [letters[one.id] for one in ours if one.resent < RESENT_SINGLY]
-        singly = [letters[one.id] for one in ours if one.resent >= RESENT_SINGLY]
+            else:
+                (together if row.resent < RESENT_SINGLY else singly).append(made)
         if together:
             receipts += self._writer.write(together)
         if singly:

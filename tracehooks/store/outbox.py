@@ -96,7 +96,7 @@ class Outbox:
         given |= {"by": safe_text(owner), "until": now + duration_micros(lease)}
 
         def work(connection: Connection) -> list[T]:
-            taken = {row[0]: (row[1], row[2]) for row in connection.execute(CLAIM, given)}
+            taken = {row[0]: (row[1], row[2]) for row in connection.execute(CLAIM, given).all()}
             return read(connection, taken)
 
         return self._database.write(Area.WORK, work)
