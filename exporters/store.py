@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import orjson
@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from sqlalchemy.exc import DBAPIError, OperationalError
 
+from tracehooks.breathing import breathe
 from tracehooks.calls import SpanRecord, span_record
 from tracehooks.calls.dialects import is_known
 from tracehooks.calls.named_text import TextPath, with_named_text
@@ -32,9 +33,7 @@ logger = logging.getLogger("tracehooks")
 # a span may be this large as text before its longest values are cut
 MAX_SPAN_CHARS = 4_000_000
 PREVIEW_CHARS = 100_000
-# few spans at once, and a pause: whoever needs the interpreter, the agent above all, waits for it meanwhile
-AT_ONCE = 16
-BREATH = 0.001  # seconds
+AT_ONCE = 32  # spans in one transaction, which rests in between, and others wait for it
 AGAIN = 60.0  # seconds before the same trouble with the store is told again
 TRIM_EVERY = 10_000  # spans stored between two looks at how many wait for a backend
 
@@ -79,7 +78,7 @@ class StoreSpanExporter(SpanExporter):
             some = ours[start : start + AT_ONCE]
             records = [record for span in some if (record := _record(span)) is not None]
             stored += self._save(records, self._rests(some))
-            sleep(BREATH)
+            breathe()
         if ours and not stored:
             return SpanExportResult.FAILURE
         self.ignored += len(spans) - len(ours)
@@ -185,6 +184,7 @@ class StoreSpanExporter(SpanExporter):
 
 def is_agents_own(span: ReadableSpan) -> bool:
     """Whether some dialect knows this span as part of an agent's work."""
+    breathe()
     try:
         return is_known(scope_of(span), span.attributes or {})
     except Exception as error:
@@ -223,6 +223,7 @@ def _place(span: ReadableSpan) -> Place:
 
 
 def _record(span: ReadableSpan) -> SpanRecord | None:
+    breathe()
     try:
         return fitted(span_record(span))
     except Exception as error:

@@ -12,19 +12,24 @@ from contextvars import Context
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
+from tracehooks.breathing import at_work, breathe
 from tracehooks.threads import DaemonExecutor
 
 T = TypeVar("T")
 logger = logging.getLogger("tracehooks")
+
+LOOK = 0.01  # seconds between two looks for new items
+LINGER = 0.5  # seconds without any after which the loop waits to be woken
 
 
 class AsyncWorker(Generic[T]):
     """Awaits ``handle(item)`` for every item put, all at the same time, on one background loop.
 
     The thread starts with the first item and is a daemon, and so are the threads in which the loop makes
-    blocking calls. Whoever puts waits for nothing, and none of its context reaches the handler. What a
-    handler raises is logged once. A forked child begins with no thread and nothing pending: what the parent
-    has, the parent does.
+    blocking calls. Whoever puts waits for nothing, and none of its context reaches the handler. While items
+    come the loop looks for them by itself: waking it is a system call, in which whoever puts would lose the
+    interpreter. What a handler raises is logged once. A forked child begins with no thread and nothing
+    pending: what the parent has, the parent does.
     """
 
     def __init__(self, name: str, handle: Callable[[T], Awaitable[None]]) -> None:
@@ -43,6 +48,8 @@ class AsyncWorker(Generic[T]):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._looks_until = 0.0  # from then on it must be woken
+        self._is_looking = False
 
     @property
     def pending(self) -> int:
@@ -61,8 +68,9 @@ class AsyncWorker(Generic[T]):
                 return False
             self._pending += 1
             self._intake.append(item)
-            if len(self._intake) == 1 and self._loop is not None:
-                self._loop.call_soon_threadsafe(self._take_in, context=Context())
+            if not self._is_looking and self._loop is not None:
+                self._is_looking = True
+                self._loop.call_soon_threadsafe(self._look, context=Context())
         return True
 
     def flush(self, timeout: float) -> bool:
@@ -105,7 +113,8 @@ class AsyncWorker(Generic[T]):
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         try:
-            loop.run_forever()
+            with at_work():
+                loop.run_forever()
             loop.run_until_complete(self._end(list(self._tasks)))
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
@@ -116,11 +125,21 @@ class AsyncWorker(Generic[T]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _look(self) -> None:
+        if self._intake:
+            self._looks_until = monotonic() + LINGER
+            self._take_in()
+        with self._changed:
+            self._is_looking = bool(self._intake) or monotonic() < self._looks_until
+        if self._is_looking:
+            asyncio.get_running_loop().call_later(LOOK, self._look)
+
     def _take_in(self) -> None:
-        while self._intake:
+        for _ in range(len(self._intake)):
             task = asyncio.ensure_future(self._work_on(self._intake.popleft()))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+            breathe()
 
     async def _work_on(self, item: T) -> None:
         try:

@@ -3,6 +3,8 @@
 The thread is a daemon. After a fork the child begins with an empty queue and no thread, so nothing that the
 parent still holds is handled twice. Work never runs on the thread of whoever puts it; only when the
 interpreter, on its way out, refuses to start a thread does :meth:`BackgroundWorker.flush` do it itself.
+It is done in small pieces (see ``tracehooks.breathing``), but for what a flush waits for and while the queue
+is more than half full.
 """
 
 import contextlib
@@ -14,6 +16,8 @@ from collections import deque
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, Generic, TypeVar
+
+from tracehooks.breathing import at_work, hurried
 
 T = TypeVar("T")
 logger = logging.getLogger("tracehooks")
@@ -100,7 +104,10 @@ class BackgroundWorker(Generic[T]):
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until everything put so far is handled; False when ``timeout`` seconds were not enough."""
-        deadline = monotonic() + timeout
+        with hurried():
+            return self._flush(monotonic() + timeout)
+
+    def _flush(self, deadline: float) -> bool:
         with self._changed:
             target = self._accepted
             self._wanted = max(self._wanted, target)
@@ -142,12 +149,18 @@ class BackgroundWorker(Generic[T]):
 
     def _run(self) -> None:
         changed = self._changed
-        while changed is self._changed:
-            with changed:
-                batch = self._next_batch()
-            if not batch:
-                return
-            self._work_on(batch)
+        with at_work(self._pressure):
+            while changed is self._changed:
+                with changed:
+                    batch = self._next_batch()
+                if not batch:
+                    return
+                self._work_on(batch)
+
+    def _pressure(self) -> float:
+        """0 until the queue is half full, 1 from three quarters on; when it is full, what comes is lost."""
+        waiting = len(self._queue) / self._max_queue if len(self._queue) > self._max_batch else 0.0
+        return 4 * max(0.0, waiting - 0.5, self._size / self._max_size - 0.5)
 
     def _next_batch(self) -> list[T]:
         """The next batch once it is due; empty when the worker is closed. Called with the lock held."""

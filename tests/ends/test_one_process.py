@@ -130,21 +130,3 @@ def test_event_loops_one_after_the_other(tmp_path: Path) -> None:
     ended = run(tmp_path, body)
     assert (ended.code, ended.warnings) == (0, []), ended.err
     assert left(tmp_path) == everything(2)
-
-
-def test_code_inside_a_running_loop(tmp_path: Path) -> None:
-    """As in a notebook: cells run in a loop that is never closed, init and flush among them."""
-    body = """
-    async def notebook():
-        tracehooks.init()
-        agent("first cell")
-        await async_agent("second cell")
-        assert tracehooks.flush(10)
-        agent("last cell")
-        assert tracehooks.flush(10)
-        os._exit(0)
-    asyncio.new_event_loop().run_until_complete(notebook())
-    """
-    ended = run(tmp_path, body)
-    assert (ended.code, ended.warnings) == (0, []), ended.err
-    assert left(tmp_path) == everything(3)

@@ -106,6 +106,19 @@ def test_windows_hold_every_sentence_and_stay_short() -> None:
     assert windows("y" * WHOLE) == ["y" * WHOLE]
 
 
+def test_what_a_long_text_costs_can_be_bounded() -> None:
+    """The first and the last passages are looked at; how many were left out is told, and it is a version."""
+    text = " ".join(f"This is sentence number {n}, which is a polite one." for n in range(40))
+    assert [len(windows(text, most)) for most in (1, 2, 3, 64)] == [1, 2, 3, len(windows(text))]
+    assert windows(text, 3) == [*windows(text)[:2], windows(text)[-1]]
+    scorer = PrescreenScorer(most_passages=3)
+    metadata = scorer.run_sync(output=text).metadata
+    assert (len(metadata["passages"]), metadata["passages_left_out"]) == (3, len(windows(text)) - 3)
+    assert scorer.version != PrescreenScorer().version
+    with pytest.raises(ConfigurationError, match="most_passages"):
+        PrescreenScorer(most_passages=0)
+
+
 @pytest.mark.parametrize(
     "text", ["a\0b", "ok \ud83e", "🦊" * 200, "\u202eabc", "<script>", " x " * 2000, "\ufdfa" * 400]
 )

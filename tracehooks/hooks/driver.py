@@ -14,7 +14,7 @@ from tracehooks.calls.named_text import TextPath
 from tracehooks.hooks.attached import Attached, AttachedScores
 from tracehooks.hooks.counts import HookCounts
 from tracehooks.hooks.hook import ScoringHook
-from tracehooks.hooks.job import Job
+from tracehooks.hooks.job import EndedCall, Job
 from tracehooks.hooks.lane import is_scoring
 from tracehooks.hooks.lanes import Lanes
 from tracehooks.hooks.outermost import Outermost
@@ -85,16 +85,19 @@ class HookDriver:
         """
         if _is_ours():
             return
-        for hook in hooks:
-            self._trigger(Job(hook, span, full, text=self._text), refused=refused)
+        if hooks:
+            ended = EndedCall(span, full, text=self._text)
+            for hook in hooks:
+                self._trigger(Job(hook, ended), refused=refused)
         if self._outermost is None:
             return
         own = {hook.scorer.name for hook in hooks}
         for found in self._outermost.ended(span, full):
+            ended = EndedCall(*found, text=self._text)
             for hook in self._wanting(found.span):
                 # what is wanted by the decorator is not wanted again by the settings
                 if found.span is not span or hook.scorer.name not in own:
-                    self._trigger(Job(hook, *found, text=self._text), refused=refused and found.span is span)
+                    self._trigger(Job(hook, ended), refused=refused and found.span is span)
 
     def attach(self, attached: Attached) -> bool:
         """Store and deliver a score from outside; False when it is lost."""

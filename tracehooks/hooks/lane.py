@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from functools import partial
 from time import monotonic
 
+from tracehooks.breathing import breathe
 from tracehooks.hooks.job import Job
 from tracehooks.hooks.loops import Loop
 from tracehooks.judges.untraced import untraced
@@ -182,6 +183,7 @@ class Lane:
 
 
 async def _in_quiet(job: Job) -> Score:
+    breathe()
     _scoring.set(True)
     try:
         with untraced():

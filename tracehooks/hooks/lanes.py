@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from time import monotonic, sleep
 
+from tracehooks.breathing import hurried
 from tracehooks.hooks.job import Job
 from tracehooks.hooks.lane import Lane
 from tracehooks.hooks.loops import Loop
@@ -39,7 +40,10 @@ class Lanes:
 
     def flush(self, timeout: float) -> bool:
         """Wait until all that was put so far has its result; False when ``timeout`` seconds were too few."""
-        end = monotonic() + timeout
+        with hurried():
+            return self._flush(monotonic() + timeout)
+
+    def _flush(self, end: float) -> bool:
         waiting = [(lane, job) for lane in list(self._lanes.values()) for job in lane.unfinished()]
         while True:
             self.look_after()

@@ -7,13 +7,13 @@ others; a loop that does not move for a second is left behind, and each scorer o
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from time import monotonic, sleep
+from time import monotonic
 
 from tracehooks.async_worker import AsyncWorker
+from tracehooks.breathing import breathe
 
 BEAT = 0.25  # seconds between the signs of life of a loop that has work
 BLOCKED = 1.0  # seconds without one
-BREATH = 0.0001  # seconds that a loop leaves the interpreter to the agent after each piece of work
 
 Work = Callable[["Loop"], Awaitable[None]]
 
@@ -46,13 +46,13 @@ class Loop:
         self._worker.close(0)
 
     async def _do(self, work: Work) -> None:
+        breathe()
         self._beat = monotonic()
         if not self._beats:
             self._beats = True
             self._live()
         await work(self)
-        # not asyncio's: this lets go of the interpreter, which the agent may be waiting for
-        sleep(BREATH)  # noqa: ASYNC251
+        breathe()
         self._beat = monotonic()
 
     def _live(self) -> None:

@@ -4,9 +4,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING
 
+from tracehooks.breathing import breathe
 from tracehooks.errors import StoreError, TracehooksError
 from tracehooks.hooks.delivery import SinkDelivery
 from tracehooks.protocols import ScoreSink
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from tracehooks.store import Store
 
 MOST_WAITING = 10_000
-# few results at once, and a pause: whoever needs the interpreter, the agent above all, waits for it meanwhile
-AT_ONCE = 16
-BREATH = 0.001  # seconds
+AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +176,7 @@ class Results:
             return
         for delivery in deliveries.values():
             delivery.wake()
-        sleep(BREATH)
+        breathe()
 
     def _write(self, store: "Store", results: Sequence[Result]) -> None:
         """Commit ``results`` together; one that the database refuses does not take the others along."""

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Connection,
     SmallInteger,
     Text,
+    bindparam,
     column,
     delete,
     func,
@@ -19,6 +20,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from tracehooks.breathing import breathe
 from tracehooks.records import AgentCall, TraceRef
 from tracehooks.store.database import Database
 from tracehooks.store.encoding import (
@@ -56,6 +58,9 @@ CALLS = table(
     column("output", Text),
 )
 KEY = ("trace_id", "span_id")
+KEYS_OF_TRACES = select(CALLS.c.trace_id, CALLS.c.span_id).where(
+    CALLS.c.trace_id.in_(bindparam("traces", expanding=True))
+)
 ORDER = (CALLS.c.start, CALLS.c.trace_id, CALLS.c.span_id)
 PAGE = 500
 
@@ -146,7 +151,7 @@ def read_calls(connection: Connection, keys: Iterable[tuple[str, str]]) -> dict[
 
 def write_calls(connection: Connection, traces: Sequence[str], calls: Sequence[AgentCall], now: int) -> None:
     """Make ``calls`` the calls of ``traces``. What is no longer a call goes; the others keep recorded_at."""
-    known = connection.execute(select(CALLS.c.trace_id, CALLS.c.span_id).where(CALLS.c.trace_id.in_(traces)))
+    known = connection.execute(KEYS_OF_TRACES, {"traces": traces})
     gone = {(row.trace_id, row.span_id) for row in known} - {(call.trace_id, call.span_id) for call in calls}
     for trace_id, span_id in sorted(gone):
         connection.execute(delete(CALLS).where(CALLS.c.trace_id == trace_id, CALLS.c.span_id == span_id))
@@ -192,6 +197,7 @@ def beyond(key: CallKey, newest_first: bool) -> ColumnElement[bool]:
 
 
 def _row(call: AgentCall, now: int) -> dict[str, Any]:
+    breathe()
     return {
         "trace_id": call.trace_id,
         "span_id": call.span_id,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from tracehooks.records import AgentCall, Status, TraceRef
 from tracehooks.store.calls import read_calls
@@ -15,6 +15,8 @@ from tracehooks.store.score_table import HISTORY, RESULT, SCORES, score_row
 from tracehooks.store.upserts import upsert
 
 IDS_AT_ONCE = 500
+BY_ID = select(SCORES).where(SCORES.c.id.in_(bindparam("ids", expanding=True)))
+ADD_HISTORY = insert(HISTORY)
 SCORED = Status.SCORED.value
 
 
@@ -77,7 +79,7 @@ def _merge(
             new[row["id"]] = row
     upsert(connection, SCORES, ["id"], list(scores.values()))
     if history:
-        connection.execute(insert(HISTORY), history)
+        connection.execute(ADD_HISTORY, history)
     scored = {key: row["revision"] for key, row in new.items() if row["status"] == SCORED}
     return scored, {key: row["revision"] for key, row in new.items() if key not in scored}
 
@@ -102,6 +104,6 @@ def _newer(known: dict[str, Any] | None, row: dict[str, Any], *, rescore: bool) 
 def _known(connection: Connection, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for chunk in chunks(sorted(ids), IDS_AT_ONCE):
-        for row in connection.execute(select(SCORES).where(SCORES.c.id.in_(chunk))).mappings():
+        for row in connection.execute(BY_ID, {"ids": chunk}).mappings():
             found[row["id"]] = {str(name): value for name, value in row.items()}
     return found

@@ -53,6 +53,11 @@ class Connections:
             self._refusal = f"the store {self._where} is closed; open it again"
             self._dispose()
 
+    def renew(self) -> None:
+        """Close all that are not in use; those that are close when they are given back."""
+        with self._lock:
+            self._dispose()
+
     def rest(self) -> None:
         """Wait until no connection is in use, keep it so, and close all. Gives up after some seconds.
 

@@ -2,6 +2,10 @@
 
 Every write transaction is alone: on SQLite by ``BEGIN IMMEDIATE``, on Postgres by an advisory lock. So the
 same code is right on both, and never reads what another writer is about to change.
+
+A SQLite file that is deleted, or replaced, while it is open goes on to take what is written, where nobody
+will find it. So its place is looked at before every transaction, which then begins with the file that is
+there, made anew if need be; what the old one held is gone.
 """
 
 import threading
@@ -18,8 +22,9 @@ from tracehooks.store import forks
 from tracehooks.store.connections import Connections
 from tracehooks.store.engines import WRITING
 from tracehooks.store.failures import explain, is_passing
-from tracehooks.store.sqlite_file import pauses, prepare_file
+from tracehooks.store.sqlite_file import identity, pauses, prepare_file
 from tracehooks.store.url import IN_MEMORY, MEMORY, parse_url
+from tracehooks.tracing.trouble import trouble
 
 T = TypeVar("T")
 
@@ -41,7 +46,8 @@ class Area(IntEnum):
 class Database:
     """One database, used from any thread of this process; a forked child gets connections of its own.
 
-    ``make_schema`` is called before a database in memory that a fork left empty is used.
+    ``make_schema`` is called before a database in memory that a fork left empty is used, and when a SQLite
+    file was deleted or replaced.
     """
 
     def __init__(self, url: str) -> None:
@@ -52,8 +58,9 @@ class Database:
         self._is_empty = False
         self._filling = threading.Lock()
         self._filler: int | None = None
+        self._file: tuple[int, int] | None = None
         if self.is_sqlite and not self.is_in_memory:
-            prepare_file(str(self._url.database))
+            self._prepare()
         self._pool = Connections(self._url, self.where)
         self._turns = {area: threading.Lock() for area in Area}
         forks.watch(self)
@@ -114,8 +121,11 @@ class Database:
         self._pool.wake(in_child=in_child)
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
-        if self._is_empty and self._filler != threading.get_ident():
-            self._fill()
+        if self._filler != threading.get_ident():
+            if self._is_gone():
+                self._begin_anew()
+            if self._is_empty:
+                self._fill()
         for pause in pauses():
             try:
                 return attempt()
@@ -124,6 +134,23 @@ class Database:
                     raise StoreError(explain(self.where, error)) from error
                 time.sleep(pause)
         raise AssertionError("pauses() ends with None")
+
+    def _prepare(self) -> None:
+        prepare_file(str(self._url.database))
+        self._file = identity(str(self._url.database))
+
+    def _is_gone(self) -> bool:
+        """Whether the file was deleted, or another has taken its place."""
+        return self._file is not None and identity(str(self._url.database)) != self._file
+
+    def _begin_anew(self) -> None:
+        with self._filling:
+            if not self._is_gone():
+                return
+            trouble("keeping the store", f"{self.where} was deleted or replaced; going on with what is there")
+            self._pool.renew()
+            self._prepare()
+            self._is_empty = True
 
     def _fill(self) -> None:
         with self._filling:

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
+from tracehooks.breathing import breathe
 from tracehooks.store.sqlite_file import BUSY_SECONDS, PATIENCE_SECONDS
 from tracehooks.store.url import IN_MEMORY
 
@@ -22,7 +23,14 @@ POSTGRES_SETTINGS = (
 
 def make_engine(url: URL) -> Engine:
     """An engine for ``url``. Connections are opened when they are first needed."""
-    return _sqlite_engine(url) if url.get_backend_name() == "sqlite" else _postgres_engine(url)
+    engine = _sqlite_engine(url) if url.get_backend_name() == "sqlite" else _postgres_engine(url)
+    event.listen(engine, "before_cursor_execute", _breathe)
+    event.listen(engine, "after_cursor_execute", _breathe)
+    return engine
+
+
+def _breathe(*_: Any) -> None:
+    breathe()
 
 
 def _sqlite_engine(url: URL) -> Engine:

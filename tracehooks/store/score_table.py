@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnClause, Double, Text, column, table
 
+from tracehooks.breathing import breathe
 from tracehooks.records import AgentCall, Reason, Score, Status, TraceRef, score_id
 from tracehooks.store.encoding import (
     from_json,
@@ -58,6 +59,7 @@ CALL_FIELDS = ("session_id", "user_id", "service", "version", "error", "truncate
 
 def score_row(record: ScoreRecord, call: AgentCall | None, project: str, now: int) -> dict[str, Any]:
     """The row of one result, as if it were the first for its score. ``now`` is in microseconds."""
+    breathe()
     score, target = record.score, record.score.target or (call and call.ref)
     assert target is not None, "checked at the door"
     known = call or AgentCall()

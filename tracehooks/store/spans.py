@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,12 +11,14 @@ from sqlalchemy import (
     Connection,
     SmallInteger,
     Text,
+    bindparam,
     column,
     delete,
     select,
     table,
 )
 
+from tracehooks.breathing import breathe
 from tracehooks.calls import SpanEvent, SpanRecord, agent_calls
 from tracehooks.calls.dialect import AGENTS, Kind
 from tracehooks.calls.dialects import kind_of
@@ -60,6 +62,13 @@ KEY = ("trace_id", "span_id")
 WITH_RESOURCE = select(*SPANS.c, RESOURCES.c.attributes.label("resource")).join_from(
     SPANS, RESOURCES, SPANS.c.resource_id == RESOURCES.c.id
 )
+SPANS_OF_TRACES_WITH_CALLS = WITH_RESOURCE.where(
+    SPANS.c.trace_id.in_(
+        select(SPANS.c.trace_id).where(
+            SPANS.c.trace_id.in_(bindparam("traces", expanding=True)), SPANS.c.may_be_call == 1
+        )
+    )
+).order_by(SPANS.c.start_ns, SPANS.c.span_id)
 TRACES_AT_ONCE = 500
 # a trace without such a span has no call, and need not be looked at again and again while it grows
 CALLS_COME_FROM = AGENTS | {Kind.ENTRY}
@@ -117,6 +126,7 @@ class Spans:
 
 
 def _row(span: SpanRecord, resources: dict[str, str], now: int) -> dict[str, Any]:
+    breathe()
     resource = to_json(span.resource)
     resource_id = hashlib.sha256(resource.encode()).hexdigest()[:32]
     resources[resource_id] = resource
@@ -168,27 +178,22 @@ def _span(row: Any) -> SpanRecord:
 
 def _derive(connection: Connection, traces: Sequence[str], now: int) -> None:
     """Make the calls of ``traces`` anew from all their stored spans."""
-    worth_it = select(SPANS.c.trace_id).where(SPANS.c.trace_id.in_(traces), SPANS.c.may_be_call == 1)
-    query = WITH_RESOURCE.where(SPANS.c.trace_id.in_(worth_it)).order_by(SPANS.c.start_ns, SPANS.c.span_id)
-    calls = _calls_of([_span(row) for row in connection.execute(query)])
+    spans: dict[str, list[SpanRecord]] = {}
+    for row in connection.execute(SPANS_OF_TRACES_WITH_CALLS, {"traces": traces}):
+        spans.setdefault(row.trace_id, []).append(_span(row))
+        breathe()
+    calls = [call for trace_id in sorted(spans) for call in _calls_of(trace_id, spans[trace_id])]
     write_calls(connection, traces, calls, now)
 
 
-def _calls_of(spans: Iterable[SpanRecord]) -> list[AgentCall]:
-    spans = list(spans)
+def _calls_of(trace_id: str, spans: Sequence[SpanRecord]) -> list[AgentCall]:
+    breathe()
     try:
         return agent_calls(spans)
     except Exception:
         # one trace that cannot be read must not take the calls of the others along
-        traces = {span.trace_id for span in spans}
-        if len(traces) == 1:
-            logger.exception("no calls can be made of trace %s", *traces)
-            return []
-        return [
-            call
-            for trace_id in sorted(traces)
-            for call in _calls_of(span for span in spans if span.trace_id == trace_id)
-        ]
+        logger.exception("no calls can be made of trace %s", trace_id)
+        return []
 
 
 def _prune_some(connection: Connection, limit: int) -> int:

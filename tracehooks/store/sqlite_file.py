@@ -1,5 +1,6 @@
 """The SQLite file: made ready, told from other programs' files, and checked."""
 
+import os
 import random
 import sqlite3
 import time
@@ -51,6 +52,15 @@ def prepare_file(path: str) -> None:
                 raise StoreError(explain(path, error)) from error
             time.sleep(pause)
     raise AssertionError("pauses() ends with None")
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """What tells the file at ``path`` from one that takes its place; None when there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - before every transaction, and a Path costs more than the call
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _make_folder(folder: Path) -> None:
