@@ -62,7 +62,7 @@ class StreamCall(Call):
                     self.put_result(value, complete=complete, missing=chunks.lost)
             except BaseException as error:
                 trouble("capturing an output", error)
-        self.chunks = Chunks()  # the context of a task that the body started may outlive the stream
+        chunks.items = []  # the context of a task that the body started may outlive the stream
 
 
 class Guard:

@@ -82,7 +82,6 @@ async def drive_async(begun: Begun, inner: AsyncGenerator[Any, Any]) -> AsyncGen
     pump = _pump(first_step(inner), inner, cell)
     step = pump.send
     argument: Any = None
-    left = False
     try:
         while True:
             for _ in _BLOCK:
@@ -109,13 +108,11 @@ async def drive_async(begun: Begun, inner: AsyncGenerator[Any, Any]) -> AsyncGen
                 try:
                     argument = yield chunk
                 except BaseException as error:
-                    cell[0], argument, left = error, _THROWN, isinstance(error, GeneratorExit)
-                else:
-                    left = False
+                    cell[0], argument = error, _THROWN
             limit = chunks.review() if recorded else 0
     except StopAsyncIteration:
         home.settle()
-        call.finish(complete=not left)
+        call.finish(complete=argument is not _THROWN or not isinstance(cell[0], GeneratorExit))
     except BaseException as error:
         cell[0] = None
         home.settle()
