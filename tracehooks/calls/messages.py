@@ -2,15 +2,18 @@
 
 Known: OpenAI chat, its streams, and responses; GenAI semantic conventions (messages and event bodies);
 LangChain and LangGraph (plain, as ``{"type", "data"}``, and constructor-serialised); Pydantic AI; Google
-contents; Bedrock converse; Anthropic; LlamaIndex; Vercel AI; AutoGen; Semantic Kernel; Haystack; and what
-Python prints of some of these (see ``reprs.py``).
+contents; Bedrock converse; Anthropic; LlamaIndex; Vercel AI; AutoGen; Semantic Kernel; Haystack; Microsoft's
+Agent Framework; Mastra; what wraps messages in a way of its own (see ``envelopes.py``); chunks (see
+``streams.py``); and what Python prints of some of these (see ``reprs.py``).
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from tracehooks.calls.envelopes import rewritten
 from tracehooks.calls.parts import content_text
 from tracehooks.calls.reprs import autogen_role, printed_message
+from tracehooks.calls.streams import google_chunks, piece_of
 
 _WORDS = {
     "assistant": "assistant ai model bot chatbot agent aimessage aimessagechunk",
@@ -25,18 +28,11 @@ ROLES = {word: role for role, words in _WORDS.items() for word in words.split()}
 # What the items of OpenAI's responses are called when they are no messages.
 _ITEMS = frozenset(
     (
-        *(
-            "function_call",
-            "function_call_output",
-            "custom_tool_call",
-            "custom_tool_call_output",
-            "reasoning",
-        ),
-        *("file_search_call", "web_search_call", "code_interpreter_call", "image_generation_call"),
-        *("computer_call", "computer_call_output", "local_shell_call", "local_shell_call_output"),
-        *("mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "item_reference"),
+        *("reasoning", "compaction", "tool_search_output", "item_reference"),
+        *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
     )
 )
+_CALLS = ("_call", "_call_output")  # function_call, shell_call_output, and what tools there will be
 _EVENTS = {
     "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant",
@@ -45,7 +41,7 @@ _EVENTS = {
     "gen_ai.tool.message": "tool",
 }
 _PYDANTIC_PARTS = {"text": "assistant", "user-prompt": "user", "system-prompt": "system"}
-_CONTENTS = ("parts", "content", "_content", "blocks", "items", "text", "data")
+_CONTENTS = ("parts", "content", "_content", "blocks", "items", "contents", "text", "data")
 # Keys that no message has: a dict with one of them is an application's own, whatever its role may be.
 _FOREIGN = frozenset(("answer", "output", "reply", "response", "result"))
 
@@ -65,8 +61,10 @@ def turns_of(items: Iterable[Any]) -> list[Turn] | None:
     turns: list[Turn] = []
     pieces: list[str] = []
     known = False
+    items = tuple(items)
+    google = google_chunks(items) > 1
     for item in items:
-        if (piece := _piece(item)) is not None:
+        if (piece := piece_of(item, google=google)) is not None:
             pieces.append(piece)
         elif (found := _turns(item)) is not None:
             turns.extend(found)
@@ -81,7 +79,7 @@ def turns_of(items: Iterable[Any]) -> list[Turn] | None:
 def role_of(word: Any) -> str | None:
     """The role that ``word`` names, or None. ``MessageRole.USER``, ``human``, ``{"value": "user"}``: user."""
     if isinstance(word, Mapping):
-        word = word.get("value")
+        word = word.get("value") or word.get("label")
     if not isinstance(word, str):
         return None
     return ROLES.get(word) or ROLES.get(word.lower().rpartition(".")[2])
@@ -101,6 +99,8 @@ def _turns(item: Any) -> list[Turn] | None:
 
 
 def _from_mapping(item: Mapping[str, Any]) -> list[Turn] | None:
+    if (messages := rewritten(item)) is not None:
+        return turns_of(messages) or []
     if "lc" in item and isinstance(kwargs := item.get("kwargs"), Mapping):
         return _constructed(item.get("id"), kwargs)
     if item.get("kind") in ("request", "response") and isinstance(parts := item.get("parts"), list | tuple):
@@ -125,7 +125,7 @@ def _stated_role(item: Mapping[str, Any]) -> str | None:
         if key in item:
             return None if _FOREIGN.intersection(item) else role_of(item[key])
     if isinstance(kind := item.get("type"), str):
-        if kind in _ITEMS:
+        if kind in _ITEMS or kind.endswith(_CALLS):
             return "tool"
         return ROLES.get(kind.lower()) if any(key in item for key in _CONTENTS) else None
     return "tool" if "page_content" in item else None
@@ -137,8 +137,10 @@ def _said(role: str, item: Mapping[str, Any]) -> list[Turn]:
     for key in _CONTENTS:
         if (content := item.get(key)) is not None and (text := content_text(content)) is not None:
             return [Turn(role, text)]
-    refusal = item.get("refusal")
-    return [Turn(role, refusal if isinstance(refusal, str) else None)]
+    audio = item.get("audio")
+    spoken = audio.get("transcript") if isinstance(audio, Mapping) else None
+    others = (item.get("refusal"), spoken, item.get("message"))
+    return [Turn(role, next((text for text in others if isinstance(text, str)), None))]
 
 
 def _constructed(path: Any, kwargs: Mapping[str, Any]) -> list[Turn] | None:
@@ -177,13 +179,3 @@ def _wrapped(item: Mapping[str, Any]) -> list[Turn] | None:
     if isinstance(content, Mapping) and "parts" in content:
         return _said(role_of(content.get("role")) or "assistant", content)
     return None
-
-
-def _piece(item: Any) -> str | None:
-    """The text in one chunk of a streamed OpenAI chat completion, "" for none; None for anything else."""
-    if not isinstance(item, Mapping) or not isinstance(choices := item.get("choices"), list | tuple):
-        return None
-    if not choices:
-        return "" if item.get("object") == "chat.completion.chunk" else None
-    delta = choices[0].get("delta") if isinstance(choices[0], Mapping) else None
-    return (content_text(delta.get("content")) or "") if isinstance(delta, Mapping) else None

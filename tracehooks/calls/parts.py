@@ -3,8 +3,20 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_TEXT_TYPES = frozenset({"text", "output_text", "input_text"})
-_TYPE_KEYS = ("type", "block_type", "content_type", "part_kind", "kind")
+from tracehooks.calls.decoding import decode
+
+_TEXT_TYPES = frozenset({"text", "output_text", "input_text", "textcontent"})
+_TYPE_KEYS = ("type", "block_type", "content_type", "part_kind", "kind", "$type")
+# What the parts of one message are, as "type" says; none of these is a message.
+_PARTS = frozenset(
+    (
+        *("text", "output_text", "input_text", "refusal", "reasoning", "thinking", "redacted_thinking"),
+        *("tool_use", "tool_result", "server_tool_use", "web_search_tool_result", "tool-call", "tool-result"),
+        *("tool_call", "tool_call_response", "function_call", "function_result", "text_reasoning"),
+        *("image", "image_url", "input_image", "audio", "input_audio", "file", "input_file", "document"),
+        *("source", "step-start"),
+    )
+)
 _TEXT_KEYS = ("text", "content", "value")
 
 
@@ -12,12 +24,14 @@ def content_text(content: Any) -> str | None:
     """The text of a message's content: a string, a part or a list of parts; None when there is none.
 
     Texts of several parts are joined by a line feed. Parts without a type, as Google's, are pieces of one
-    text and are joined as they are.
+    text and are joined as they are. Parts may be inside a mapping, as Mastra's, or be JSON in a string.
     """
     if isinstance(content, str):
-        return content
+        parts = decode(content)[0] if content.startswith("[{") else None
+        return content_text(parts) if are_parts(parts) else content
     if isinstance(content, Mapping):
-        return part_text(content)
+        parts = content.get("parts")
+        return content_text(parts) if isinstance(parts, list | tuple) else part_text(content)
     if not isinstance(content, list | tuple):
         return None
     texts = [text for part in content if (text := part_text(part)) is not None]
@@ -40,6 +54,18 @@ def part_text(part: Any) -> str | None:
     if kind.lower() not in _TEXT_TYPES:
         return None
     return next((text for key in _TEXT_KEYS if (text := _string(part.get(key))) is not None), None)
+
+
+def are_parts(items: Any) -> bool:
+    """Whether ``items`` are the parts of one message that came without it, each with its type."""
+    return (
+        isinstance(items, list | tuple)
+        and bool(items)
+        and all(
+            isinstance(item, Mapping) and "role" not in item and str(item.get("type")) in _PARTS
+            for item in items
+        )
+    )
 
 
 def _are_pieces(parts: Iterable[Any]) -> bool:

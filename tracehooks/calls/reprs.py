@@ -14,6 +14,7 @@ _LANGCHAIN = re.compile(r"(Human|AI|System|Tool|Function)Message(?:Chunk)?\(cont
 _AUTOGEN = re.compile(r"(?:id='[^']*' )?source='([^']*)' .*type='(\w+)'$", re.DOTALL)
 _TEXT = re.compile(r"(?:\btext=|'text': |\bcontent=)" + _LITERAL, re.DOTALL)
 _AUTOGEN_WORDS = ("TextMessage", "StopMessage", "HandoffMessage", "MultiModalMessage", "StructuredMessage")
+_REASONING = ("reasoning", "rationale", "trajectory", "completions")
 _REST = re.compile(r", (?:raw|_meta|tool_calls|token_usage)=")
 
 
@@ -35,6 +36,21 @@ def printed_answer(text: str) -> str | None:
     """The text of the assistant's message somewhere inside ``text``, a printed object; None without one."""
     found = next((each for each in _MESSAGE.finditer(text) if each[1] == "assistant"), None)
     return _texts(text[found.start() :]) if found else None
+
+
+def printed_prediction(text: str) -> dict[str, str] | None:
+    """The fields of what DSPy prints of a prediction, but for its reasoning; None for any other text."""
+    if not text.startswith("Prediction("):
+        return None
+    try:
+        printed = ast.parse(text, mode="eval").body
+        assert isinstance(printed, ast.Call)
+        fields = {each.arg: ast.literal_eval(each.value) for each in printed.keywords if each.arg}
+    except (SyntaxError, ValueError, AssertionError, RecursionError, MemoryError):
+        return None
+    fields = {name: value for name, value in fields.items() if name not in _REASONING}
+    only = next(iter(fields.values())) if len(fields) == 1 else None
+    return {"answer": only} if isinstance(only, str) else fields
 
 
 def autogen_role(source: str, kind: str) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 
 from tracehooks.calls.decoding import compact, decode, is_unicode, unicode
 from tracehooks.calls.messages import Turn, turns_of
+from tracehooks.calls.parts import are_parts, content_text
+from tracehooks.calls.reprs import printed_prediction
 from tracehooks.records import is_blank
 
 MAX_DEPTH = 12
@@ -86,6 +88,8 @@ class _Side:
 
     def words(self, value: Any, depth: int) -> Words:
         """The words in ``value``, already decoded."""
+        if isinstance(value, str) and (fields := printed_prediction(value)) is not None:
+            value = fields
         if isinstance(value, str):
             return Words(spoken(value), Shape.TEXT)
         if depth < MAX_DEPTH and isinstance(value, list | tuple):
@@ -98,10 +102,14 @@ class _Side:
         return self.words(decode(value)[0], depth + 1)
 
     def _in_list(self, items: list[Any] | tuple[Any, ...], depth: int) -> Words:
+        if are_parts(items):
+            return Words(spoken(content_text(items)), Shape.CHAT)
         if (turns := turns_of(items)) is not None:
             return Words(self._last(turns), Shape.CHAT)
         if self.cut and items and isinstance(items[-1], Mapping):
             items = items[:-1]
+        if len(items) == 1 and (only := self._below(items[0], depth)).shape:
+            return only
         if items and all(isinstance(item, str) for item in items):
             return Words(spoken("\n".join(item for item in items if item.strip())), Shape.TEXT)
         found = [self._below(item, depth) for item in items if not isinstance(item, str)]
