@@ -51,7 +51,7 @@ def _prepare(path: Path, server: FakeOpenAI) -> Path:
 
 def _process(config: Path, hours: float, *more: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "tests.jobs.batch_process", str(config), str(hours), *more]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=300, check=False)
     return done.returncode, done.stdout.strip()
 
 
@@ -70,9 +70,8 @@ def test_one_process_submits_and_another_collects(tmp_path: Path, server: FakeOp
     """Between the two nothing runs."""
     config = _prepare(tmp_path, server)
     assert _process(config, 0) == (0, "waiting")
-    assert _process(config, 1) == (0, "waiting")
     _batches(server).finish(ToxicWords())
-    assert _process(config, 2) == (0, "finished")
+    assert _process(config, 1) == (0, "finished")
     run = _run(tmp_path)
     assert (len(_batches(server).made), server.count) == (1, 1)
     assert (run.counts["scored"], run.report["batch"]["judged"], run.report["toxic"]) == (CALLS, CALLS - 1, 2)
