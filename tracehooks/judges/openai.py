@@ -157,8 +157,8 @@ class OpenAIJudge(BaseJudge):
         except _FormRefused:
             return None
         except CompletionFailed as failure:
-            if failure.retry:
-                return None  # a live request would be sent again, too
+            if failure.retry or failure.reason is Reason.QUOTA:
+                return None  # it may succeed by now: what a live request says is what counts
             raise
 
     async def _complete(self, messages: Messages, schema: Mapping[str, Any]) -> Completion:
