@@ -53,7 +53,7 @@ class NoiseNight:
     address. ``scorer`` is the settings' own unless given. ``progress(what, done, total)`` is called as it
     goes on, ``what`` is ``asking`` or ``judging``; ``halted`` is asked whether it is to stop.
 
-    ``run.plan`` holds ``project``, ``agent``, ``agent_version``, ``datasets`` ({name: hash of what is asked}),
+    ``run.plan`` holds ``project``, ``agent``, ``agent_version``, ``datasets`` ({name: hash of it}),
     ``cases`` ({dataset: {case: hash}}), ``filters``, ``score_name``, ``direction``, ``range``,
     ``scorer_version``, ``judge_model``, ``prompt_hash``, ``repeats`` and ``gate``; ``run.report`` the ruling.
     Raises ConfigurationError, before anything is asked, for datasets or an agent that cannot be loaded.

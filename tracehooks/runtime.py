@@ -137,9 +137,10 @@ def stats() -> dict[str, Any]:
     a hook: ``triggered == sampled_out + dropped_scores + scored + unscored + skipped + pending_scores``,
     those that are by reason summed. ``dropped`` and ``pending`` are the sums of both.
     ``troubles`` are our own failures by place. ``by_scorer`` has the counts of hooks for each scorer,
-    ``feedback`` those of attached scores, ``undelivered`` what waits for each sink, ``forwarded`` those of
-    the spans for each backend beside the store. ``store`` is the kind of
-    the store: what is in ``memory`` ends with the process. After a shutdown they are its last counts.
+    ``feedback`` those of attached scores, ``undelivered`` what waited for each sink when delivery
+    last looked (at each pass, and at a flush), ``forwarded`` those of the spans for each backend beside the
+    store. ``store`` is the kind of the store: what is in ``memory`` ends with the
+    process. After a shutdown they are its last counts.
     """
     ended_pipeline, ended = _runtime.ended or (None, [])
     pipeline = _runtime.pipeline or ended_pipeline or Pipeline()

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import griffe
 import pytest
 import yaml
 
@@ -98,3 +99,12 @@ def test_every_verb_that_a_page_names_exists() -> None:
         for kind, _, text in BLOCK.findall(file.read_text("utf-8")):
             if kind in ("console", "sh"):
                 assert set(MENTIONED.findall(text)) <= {*VERBS}, file.name
+
+
+def test_the_api_pages_show_docstrings_as_markdown() -> None:
+    """No colons of a reStructuredText block, no role, is left; what they mark is code still."""
+    extensions = griffe.load_extensions(str(DOCS / "docstrings.py"))
+    package = griffe.load("tracehooks", search_paths=[DOCS.parent], extensions=extensions)
+    score, attach_score = package["records.Score"].docstring, package["feedback.attach_score"].docstring
+    assert "Build one with `scored`, `unscored` or `skipped`." in " ".join(score.value.split())
+    assert "raises its revision:\n\n    ref = " in attach_score.value
