@@ -4,7 +4,9 @@ import pytest
 
 from tests.store.making import Clock, agent_span, scored, trace_id
 from tracehooks.protocols import Delivery, Receipt
+from tracehooks.records import TraceRef
 from tracehooks.store import Store
+from tracehooks.store.encoding import from_json, from_micros
 from tracehooks.store.outcomes import pause_after
 
 MINUTE = timedelta(minutes=1)
@@ -46,6 +48,40 @@ def test_a_delivery_holds_score_call_time_and_revision(store: Store) -> None:
         probability=score.probability,
         scored_at=score.scored_at,
     )
+
+
+def test_a_row_says_what_a_delivery_says(store: Store, clock: Clock) -> None:
+    """Flat and without the call, for sinks that want it so: the same score, and as often sent."""
+    store.scores.commit([scored(1, 0.25, comment="mild")], project="p", sinks=["jsonl"])
+    (delivery,) = take(store)
+    clock.pass_(seconds=61)
+    (row,) = store.outbox.rows("pending", "jsonl", 9, "a", MINUTE)
+    score = delivery.score
+    assert TraceRef(row.trace_id, row.span_id) == score.target
+    assert (row.id, row.name, row.value, row.data_type) == (delivery.id, score.name, 0.25, "NUMERIC")
+    assert (row.comment, from_json(row.metadata)) == ("mild", score.metadata)
+    assert (from_micros(row.call_start), row.environment) == (delivery.time, delivery.environment)
+    assert from_micros(row.scored_at) == delivery.scored_at
+    assert (row.scorer_version, row.run_id, row.probability) == (
+        delivery.scorer_version,
+        delivery.run_id,
+        delivery.probability,
+    )
+    assert (row.revision, row.resent) == (delivery.revision, delivery.resent)
+    assert take(store) == []
+
+
+def test_first_and_later_revisions_are_settled_together(store: Store) -> None:
+    """One batch may hold both; each is compared with its own revision."""
+    fill(store, 1, 2, 3)
+    store.scores.commit([scored(2, 0.9, rescore=True)], project="p", sinks=["jsonl"])
+    deliveries = take(store)
+    assert sorted(one.revision for one in deliveries) == [1, 1, 2]
+    store.scores.commit([scored(3, 0.8, rescore=True)], project="p", sinks=["jsonl"])
+    settle(store, deliveries, accepted=True)
+    assert store.outbox.counts() == {"jsonl": {"accepted": 2, "pending": 1}}
+    (left,) = take(store)
+    assert (left.score.value, left.revision) == (0.8, 2)
 
 
 def test_a_taken_delivery_is_no_one_elses_until_the_lease_is_over(store: Store, clock: Clock) -> None:
