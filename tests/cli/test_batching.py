@@ -26,6 +26,11 @@ def test_a_run_waits_for_its_batch_and_resume_collects_it(
         assert "waiting for 19 answers" in waiting.out
         assert "tracehooks resume" in waiting.out
         assert inside(shop, "gate").code == 3
+        with shop.store() as store:
+            (run,) = store.runs.list()
+            item = next(item for item in store.items.of_run(run.id) if item.state != "done")
+        assert "waits for its batch" in " ".join(inside(shop, "explain", item.trace_id).out.split())
+        assert "in files" in " ".join(inside(shop, "plan", "toxicity", "--egress").out.split())
         status = inside(shop, "status", "--json").json
         assert (status["exit_code"], status["runs"][0]["state"]) == (3, "waiting")
         assert inside(shop, "resume").code == 3

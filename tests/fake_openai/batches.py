@@ -43,6 +43,7 @@ class Batches:
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
     made: dict[str, dict[str, Any]] = field(default_factory=dict)
+    deleted: list[str] = field(default_factory=list)
     looks: int = 0
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], content: bytes) -> Reply:
@@ -56,6 +57,9 @@ class Batches:
                 return Wire(body=self.contents[name], content_type="application/octet-stream")
             case "GET", ["files", name] if name in self.files:
                 return raw(self.files[name])
+            case "DELETE", ["files", name] if name in self.files:
+                self.deleted.append(name)
+                return raw({"id": name, "object": "file", "deleted": True})
             case "POST", ["batches"]:
                 return self._create(json.loads(content))
             case "GET", ["batches"]:

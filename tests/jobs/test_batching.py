@@ -105,6 +105,7 @@ def test_the_report_says_what_was_saved(store: Store) -> None:
         _batches(server).finish(ToxicWords())
         run = _night(store, _settings(server), 1).resume(waiting)
         assert server.count == 1
+        assert set(_batches(server).deleted) == set(_batches(server).files)
     one = (100 * 10 + 20 * 40) / 1e6
     found = run.report["batch"]
     assert (found["requests"], found["answered"], found["failed"], found["ignored"]) == (39, 39, 0, 2)

@@ -68,6 +68,7 @@ def test_a_batch_goes_its_way(server: FakeOpenAI, how: str, most: int, good: int
             never = json.loads(client.files.content(ended.error_file_id).text.splitlines()[0])
             assert (never["response"], never["error"]["code"]) == (None, "batch_expired")
         assert _strictly(client.files.retrieve(ended.output_file_id)).purpose == "batch_output"
+        assert _strictly(client.files.delete(ended.output_file_id)).deleted
 
 
 def test_batches_are_listed_newest_first_and_page_by_page(server: FakeOpenAI) -> None:

@@ -5,8 +5,8 @@ https://platform.openai.com/docs/guides/batch
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,12 +38,16 @@ class NoSuchBatch(Exception):  # noqa: N818 - it says what the server says
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteBatch:
-    """A batch as the server tells of it: ``complaint`` is what is wrong, ``files`` what it brought."""
+    """A batch as the server tells of it: ``complaint`` is what is wrong, ``files`` what it brought.
+
+    ``sent`` is the file of its requests.
+    """
 
     id: str
     status: str
     created: datetime
     marks: Mapping[str, str]
+    sent: str = ""
     files: tuple[str, ...] = ()
     complaint: str = ""
 
@@ -114,6 +118,13 @@ class BatchApi:
             content = await client.files.content(file_id)
             return [_decoded(line) for line in content.content.split(b"\n") if line.strip()]
 
+    async def remove(self, file_ids: Sequence[str]) -> None:
+        """Delete files at the server: they hold what was said. One that cannot be deleted expires there."""
+        for file_id in file_ids:
+            with suppress(CompletionFailed):
+                async with self._client() as client:
+                    await client.files.delete(file_id)
+
     @asynccontextmanager
     async def _client(
         self, seconds: float | None = None, *, missing: type[Exception] | None = None
@@ -144,6 +155,7 @@ def _remote(batch: Any) -> RemoteBatch:
         status=str(getattr(batch, "status", "")).casefold(),
         created=datetime.fromtimestamp(created if isinstance(created, int | float) else 0, UTC),
         marks={str(k): str(v) for k, v in (getattr(batch, "metadata", None) or {}).items()},
+        sent=str(getattr(batch, "input_file_id", None) or ""),
         files=tuple(file for name in names if (file := getattr(batch, name, None))),
         complaint="; ".join(_complaints(getattr(errors, "data", None) or ())),
     )

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from rich.console import Group, RenderableType
 
+from tracehooks.jobs.drivers import job_settings
 from tracehooks.reports.run_words import Fact
 from tracehooks.reports.terminal import heading, labelled
 from tracehooks.reports.wording import count, plain
@@ -61,6 +62,8 @@ def _judge(settings: Settings, jobs: tuple[str, ...]) -> list[Egress]:
         "noise": "the replay's questions, baselines and answers",
     }
     what = f"{settings.judge.model} gets {'; '.join(asked[job] for job in jobs)}; {masked}"
+    if any(job_settings(settings, job).batch for job in jobs):
+        what += "; in files, which are deleted when their batch is collected"
     place = settings.judge.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
     return [Egress(_address(place), what, "judge.base_url")]
 

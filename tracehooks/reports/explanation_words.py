@@ -136,6 +136,7 @@ def _why_planned(answer: Answer) -> str:
 _RUN_IS: Mapping[str, str] = {
     "running": "the run is under way",
     "died": "the run's process is gone",
+    "waiting": "the run waits for its batch at the judge's provider",
     "interrupted": "the run was interrupted",
     "failed": "the run failed",
     "timed_out": "the run ran out of time",

@@ -278,7 +278,8 @@ class Batching:
                     await api.cancel(remote_id)
                 remote = await api.get(remote_id)
             if remote.is_over:
-                self._collect(batch, remote, [await api.answers(file) for file in remote.files])
+                if self._collect(batch, remote, [await api.answers(file) for file in remote.files]):
+                    await api.remove([remote.sent, *remote.files])
                 return
             self._update(batch, looked_at=now, status=remote.status, detail="")
         except NoSuchBatch as lack:
@@ -290,10 +291,10 @@ class Batching:
         if now >= batch.due + CANCELLED:
             self._end(batch, status=UNKNOWN, detail=f"it was still {remote.status} when it was due")
 
-    def _collect(self, batch: StoredBatch, remote: RemoteBatch, files: Sequence[Sequence[Any]]) -> None:
+    def _collect(self, batch: StoredBatch, remote: RemoteBatch, files: Sequence[Sequence[Any]]) -> bool:
         known = {letter.custom_id for letter in self._store.batches.letters(batch.id)}
         found: Collected = collected(known, (line for file in files for line in file))
-        self._end(
+        return self._end(
             batch,
             found.replies,
             status=remote.status,
@@ -318,8 +319,8 @@ class Batching:
 
     def _end(
         self, batch: StoredBatch, replies: dict[str, tuple[int, str]] | None = None, **figures: Any
-    ) -> None:
-        self._store.batches.end(batch, self.coordinator.owner, replies, **figures)
+    ) -> bool:
+        return self._store.batches.end(batch, self.coordinator.owner, replies, **figures)
 
     def _settle(self) -> None:
         """Charge what the batches used. A second time changes nothing: a reservation is settled once."""
