@@ -1,7 +1,7 @@
 """Addresses in Langfuse's pages: of a call's trace, and of what a replay became.
 
-The address of a trace is documented. Where an experiment is shown differs among generations; the page of its
-dataset lists it in all of them, so that is where a link leads.
+The address of a trace is documented, that of an experiment is the one that Langfuse's SDK gives. A 3.x server
+has a run for each repeat; the page of the dataset lists them, so that is where a link leads there.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,14 @@ from urllib.parse import quote
 from tracehooks.errors import TracehooksError
 from tracehooks.exporters.langfuse.client import Client
 from tracehooks.exporters.langfuse.datasets import LangfuseDatasets
+from tracehooks.exporters.langfuse.experiments import experiment_id
+from tracehooks.exporters.langfuse.server import Server
 from tracehooks.judges.untraced import untraced
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord
 
 TIMEOUT = 3.0  # seconds; a night does not wait for its links
+EXPERIMENT = "/experiments/results?baseline={id}"
 TRACE = "/traces/{trace_id}?observation={span_id}"
 
 
@@ -34,7 +37,7 @@ def links(settings: Settings, run: RunRecord) -> dict[str, Any]:
             if project is None:
                 return {}
             found = {"trace": project + TRACE}
-            experiments = _experiments(client, project, run.plan.get("datasets"))
+            experiments = _experiments(client, project, run)
             return found | ({"experiments": experiments} if experiments else {})
     except TracehooksError:
         return {}
@@ -47,9 +50,12 @@ def _project(client: Client) -> str | None:
     return f"{client.base_url}/project/{quote(str(rows[0]['id']), safe='')}" if rows else None
 
 
-def _experiments(client: Client, project: str, datasets: Any) -> dict[str, str]:
-    if not isinstance(datasets, Mapping):
+def _experiments(client: Client, project: str, run: RunRecord) -> dict[str, str]:
+    names = run.plan.get("datasets")
+    if not isinstance(names, Mapping):
         return {}
+    if Server(client).facts().has_experiments:
+        return {name: project + EXPERIMENT.format(id=experiment_id(run.id, name)) for name in names}
     store = LangfuseDatasets(client)
-    ids = {name: store.dataset_id(name) for name in datasets}
+    ids = {name: store.dataset_id(name) for name in names}
     return {name: f"{project}/datasets/{quote(key, safe='')}" for name, key in ids.items() if key is not None}

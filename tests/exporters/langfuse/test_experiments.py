@@ -1,7 +1,10 @@
 """A replay as an experiment: each answer a row of its own, with the scores of its span."""
 
+import json
+import threading
 from collections import Counter
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -40,24 +43,26 @@ def client(server: FakeLangfuse) -> Client:
     return Client(server.url, server.public_key, server.secret_key)
 
 
-def _given(server: FakeLangfuse, folder: Path, agent: str = "gullible") -> Settings:
+def _given(server: FakeLangfuse, folder: Path, agent: str = "tests.jobs.quiz:gullible") -> Settings:
     return settings(
         server,
         folder=folder,
         langfuse={"confirm_after": "100ms"},
         environment="test",
-        agent=f"tests.jobs.quiz:{agent}",
+        agent=agent,
         sinks=["langfuse"],
         jobs={"noise": {"datasets": [str(folder / "quiz.yaml")], "repeats": REPEATS}},
     )
 
 
-def _night(server: FakeLangfuse, folder: Path, *, pushed: bool = True) -> tuple[RunRecord, Any, str]:
+def _night(
+    server: FakeLangfuse, folder: Path, *, pushed: bool = True, **agent: str
+) -> tuple[RunRecord, Any, str]:
     """A noise night of two cases with two variants; its run, its report for a program, and in Markdown."""
     file = quiz.dataset(folder, 2)
     if pushed:
         LangfuseDatasets(client(server)).push(read_dataset(file))
-    given = _given(server, folder)
+    given = _given(server, folder, **agent)
     with open_store(given.store) as store:
         run = NoiseNight(settings=given, store=store).run()
         report = run_report(store, run)
@@ -98,13 +103,47 @@ def test_repeats_stay_apart_and_bring_their_scores(any_langfuse: FakeLangfuse, t
     assert len(spans) == 8
 
 
+class _Agent(BaseHTTPRequestHandler):
+    """An agent behind an address."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
+        answer = json.dumps({"output": quiz.gullible(asked)}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Says nothing."""
+
+
+def test_an_agent_behind_an_address_has_its_experiment_too(langfuse: FakeLangfuse, tmp_path: Path) -> None:
+    """By the span that is ours, of the request: a row for each answer, with its score."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Agent) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            run, _, _ = _night(langfuse, tmp_path, agent=f"http://127.0.0.1:{server.server_port}/ask")
+        finally:
+            server.shutdown()
+    rows = _rows(langfuse, run)
+    assert len(rows) == 8
+    assert all(len(row["scores"]) == 1 for row in rows)
+
+
 def test_the_report_links_to_the_experiment_and_each_score_to_its_trace(
-    langfuse: FakeLangfuse, tmp_path: Path
+    any_langfuse: FakeLangfuse, tmp_path: Path
 ) -> None:
-    """One click from the verdict to what was answered."""
+    """One click from the verdict to what was answered; of runs that 3.x has, to all of the dataset's."""
+    langfuse = any_langfuse
     run, told, markdown = _night(langfuse, tmp_path)
-    dataset = langfuse.project.datasets["quiz"]["id"]
-    address = f"{langfuse.url}/project/lab-project/datasets/{dataset}"
+    address = (
+        f"{langfuse.url}/project/lab-project/experiments/results?baseline={experiment_id(run.id, 'quiz')}"
+    )
+    if langfuse.mode.name == "v3":
+        dataset = langfuse.project.datasets["quiz"]["id"]
+        address = f"{langfuse.url}/project/lab-project/datasets/{dataset}"
     links = told["figures"]["links"]["langfuse"]
     assert links["experiments"] == {"quiz": address}
     assert address in markdown
