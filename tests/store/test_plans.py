@@ -17,6 +17,7 @@ MINUTE = timedelta(minutes=1)
 KEY = CallKey(START, trace_id(1), span_id(1))
 # a list that is given, and the short result of another step, are tables too to SQLite; runs are one a night
 SMALL = re.compile(r"SCAN (due|runs|anon_\d+ VIRTUAL TABLE|(\d+ )?CONSTANT ROW)")
+PLACES = [(trace_id(number), span_id(number)) for number in range(1, 4)]
 REFS = [TraceRef(trace_id(number), span_id(number)) for number in range(1, 4)]
 
 # what a command does with a store, and how much of a big table its statements may go through
@@ -40,6 +41,8 @@ QUICK: dict[str, Callable[[Store, str], Any]] = {
     "items of a trace": lambda store, run: store.items.of_trace(trace_id(1)),
     "a commit": lambda store, run: commit_claimed(store, run),
     "a delivery": lambda store, run: deliver(store),
+    "spans that a backend took": lambda store, run: store.unsent.taken("langfuse", PLACES),
+    "spans to send again": lambda store, run: store.unsent.claim("langfuse", "me", MINUTE, 16),
     "decisions": lambda store, run: store.decisions.decided("toxicity", REFS),
 }
 

@@ -153,6 +153,24 @@ def test_a_flush_sends_what_a_process_left(
         assert len(server.requests) == sent
 
 
+def test_what_was_taken_without_an_answer_is_the_same_when_it_is_sent_again(
+    whole: Counter[str], tmp_path: Path
+) -> None:
+    """Its answers are lost, and the process is killed: the server gets the same again, and shows it once."""
+    with FakeLangfuse() as server:
+        shop = shop_at(tmp_path, server, NOWHERE)
+        server.fail(OTLP, status=503, written=True, times=None)
+        with application(shop) as process:
+            assert server.wait_for(lambda: len(server.observations) > 0, timeout=60)
+            ended(process, "killed")
+        assert spans_of(shop)["waiting"] == SPANS
+        server.clear()
+        flushed = shop.tracehooks("outbox", "flush", "--timeout", "60s")
+        assert flushed.returncode == 0, flushed
+        assert picture(server) == whole
+        assert spans_of(shop) == {}
+
+
 def test_the_next_night_sends_spans_before_their_scores(
     whole: Counter[str], tmp_path: Path, judge: FakeOpenAI
 ) -> None:
