@@ -28,8 +28,9 @@ from tracehooks.store.replays import REPLAYS
 from tracehooks.store.runs import RUNS
 from tracehooks.store.schedulers import SCHEDULERS
 from tracehooks.store.score_table import HISTORY, SCORES
+from tracehooks.store.shares import PACES, SHARES
 from tracehooks.store.spans import RESOURCES, SPANS
-from tracehooks.store.unsent import GIVEN_UP, UNSENT
+from tracehooks.store.unsent_table import GIVEN_UP, UNSENT
 from tracehooks.store.verdicts import VERDICTS
 
 TABLES = (
@@ -47,12 +48,14 @@ TABLES = (
     LOSSES,
     NOTICES,
     OUTBOX,
+    PACES,
     REFERENCES,
     REPLAYS,
     RESOURCES,
     RUNS,
     SCHEDULERS,
     SCORES,
+    SHARES,
     SPANS,
     VERDICTS,
     VERSIONS,

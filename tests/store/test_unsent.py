@@ -6,7 +6,8 @@ import pytest
 
 from tests.store.making import START, Clock, agent_span, span_id, trace_id
 from tracehooks.store import Store
-from tracehooks.store.unsent import GRACE, HELD, PRUNED, REFUSALS, TOO_MANY, Unsent
+from tracehooks.store.unsent import HELD, PRUNED, REFUSALS, TOO_MANY, Unsent
+from tracehooks.store.unsent_table import GRACE
 
 LEASE = timedelta(minutes=1)
 NOBODY = "gone:1:"

@@ -11,33 +11,25 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Text, column, delete, func, or_, select, table, tuple_, update
+from sqlalchemy import Connection, delete, func, or_, select, tuple_, update
 
 from tracehooks.store.among import among
 from tracehooks.store.database import Area, Database
-from tracehooks.store.encoding import duration_micros, from_json, from_micros, safe_text, to_json, to_micros
-from tracehooks.store.upserts import insert_missing, upsert
-
-UNSENT = table(
-    "unsent",
-    column("backend", Text),
-    column("trace_id", Text),
-    column("span_id", Text),
-    column("state", Text),  # waiting or dead
-    column("since", BigInteger),
-    column("due", BigInteger),  # also the end of the lease while a process has it
-    column("owner", Text),
-    column("attempts", BigInteger),  # how often the backend refused this span by itself
-    column("error", Text),
-    column("rest", Text),  # what the stored span lacks, as JSON
+from tracehooks.store.encoding import duration_micros, from_json, safe_text, to_json, to_micros
+from tracehooks.store.unsent_table import (
+    DEAD,
+    GRACE,
+    UNSENT,
+    WAITING,
+    UnsentCounts,
+    count_given_up,
+    unsent_counts,
 )
-GIVEN_UP = table("unsent_given_up", column("backend", Text), column("why", Text), column("spans", BigInteger))
+from tracehooks.store.upserts import insert_missing
+
 PLACE = ("trace_id", "span_id")
 KEY = (*PLACE, "backend")
-WAITING, DEAD = "waiting", "dead"
-
 HELD = timedelta(minutes=10)  # that a living process may take to send a span itself
-GRACE = timedelta(minutes=1)  # that it gets even when somebody hurries
 REFUSALS = 5  # of one span, before it is dead
 PAUSE = timedelta(seconds=5)  # before the next try when a backend takes nothing
 REFUSED_PAUSE = timedelta(seconds=30)  # of one span, twice as long each time
@@ -61,22 +53,6 @@ class Unsent:
     def place(self) -> Place:
         """Trace id and span id."""
         return self.trace_id, self.span_id
-
-
-@dataclass(frozen=True, slots=True)
-class UnsentCounts:
-    """What one backend has not got: how many wait, since when the oldest does, are dead, were given up.
-
-    ``held`` are those of the waiting that a process stored within the last minute, by that process: as long
-    as it lives, they are simply on their way.
-    """
-
-    waiting: int = 0
-    oldest: datetime | None = None
-    dead: int = 0
-    given_up: Mapping[str, int] = field(default_factory=dict)
-    held: Mapping[str, int] = field(default_factory=dict)  # by processes that had them stored just now
-    error: str | None = None  # what the backend said last
 
 
 class UnsentSpans:
@@ -151,7 +127,7 @@ class UnsentSpans:
 
         def work(connection: Connection) -> None:
             gone = connection.execute(delete(UNSENT).where(*_these(connection, backend, places))).rowcount
-            _count(connection, backend, why, gone)
+            count_given_up(connection, backend, why, gone)
 
         if places:
             self._database.write(Area.SPANS, work)
@@ -167,7 +143,7 @@ class UnsentSpans:
                 return 0
             last = connection.scalar(beyond)
             gone = connection.execute(delete(UNSENT).where(theirs, UNSENT.c.since <= last)).rowcount
-            _count(connection, backend, TOO_MANY, gone)
+            count_given_up(connection, backend, TOO_MANY, gone)
             return gone
 
         return self._database.write(Area.SPANS, work)
@@ -209,7 +185,7 @@ class UnsentSpans:
     def counts(self) -> dict[str, UnsentCounts]:
         """The counts of each backend that something waits for, or was given up for."""
         fresh = self._now() - duration_micros(GRACE)
-        return self._database.read(lambda connection: _counts(connection, fresh))
+        return self._database.read(lambda connection: unsent_counts(connection, fresh))
 
     def _now(self) -> int:
         return to_micros(self._clock())
@@ -244,7 +220,7 @@ def forget_traces(connection: Connection, traces: Sequence[str]) -> None:
     theirs = among(connection, UNSENT.c.trace_id, traces)
     query = select(UNSENT.c.backend, func.count().label("n")).where(theirs).group_by(UNSENT.c.backend)
     for row in connection.execute(query).all():
-        _count(connection, row.backend, PRUNED, row.n)
+        count_given_up(connection, row.backend, PRUNED, row.n)
     connection.execute(delete(UNSENT).where(theirs))
 
 
@@ -265,40 +241,3 @@ def _update(connection: Connection, backend: str, places: Sequence[Place], value
 
 def _places(rows: Iterable[Any]) -> set[Place]:
     return {(row.trace_id, row.span_id) for row in rows}
-
-
-def _count(connection: Connection, backend: str, why: str, spans: int) -> None:
-    if spans <= 0:
-        return
-    here = (GIVEN_UP.c.backend == backend, GIVEN_UP.c.why == why)
-    before = connection.scalar(select(GIVEN_UP.c.spans).where(*here)) or 0
-    upsert(
-        connection, GIVEN_UP, ("backend", "why"), [{"backend": backend, "why": why, "spans": before + spans}]
-    )
-
-
-def _counts(connection: Connection, fresh: int) -> dict[str, UnsentCounts]:
-    columns = (UNSENT.c.backend, UNSENT.c.state)
-    numbers = (func.count().label("n"), func.min(UNSENT.c.since).label("oldest"))
-    query = select(*columns, *numbers, func.max(UNSENT.c.error).label("error")).group_by(*columns)
-    states = {(row.backend, row.state): row for row in connection.execute(query)}
-    given_up: dict[str, dict[str, int]] = {}
-    for row in connection.execute(select(GIVEN_UP)):
-        given_up.setdefault(row.backend, {})[row.why] = row.spans
-    theirs = (UNSENT.c.backend, UNSENT.c.owner)
-    held: dict[str, dict[str, int]] = {}
-    young = select(*theirs, func.count().label("n")).where(UNSENT.c.owner.is_not(None))
-    for row in connection.execute(young.where(UNSENT.c.since > fresh).group_by(*theirs)):
-        held.setdefault(row.backend, {})[row.owner] = row.n
-    found = {}
-    for backend in sorted({backend for backend, _ in states} | set(given_up)):
-        waiting, dead = states.get((backend, WAITING)), states.get((backend, DEAD))
-        found[backend] = UnsentCounts(
-            waiting=waiting.n if waiting else 0,
-            oldest=from_micros(waiting.oldest) if waiting else None,
-            dead=dead.n if dead else 0,
-            given_up=given_up.get(backend, {}),
-            held=held.get(backend, {}),
-            error=next((row.error for row in (dead, waiting) if row and row.error), None),
-        )
-    return found
