@@ -89,3 +89,18 @@ def test_what_cannot_be_made_is_one_sentence(tmp_path: Path, inside: Inside) -> 
         result = inside(shop, "variants", "generate", *args)
         assert result.code == 2, args
         assert says in result.err
+
+
+def test_a_models_variants_end_with_the_days_budget(tmp_path: Path, inside: Inside) -> None:
+    """One request a day: it is sent, the others are not, and the reason is told."""
+    with FakeOpenAI(writes) as judge:
+        shop = Shop.at(tmp_path, url=judge.url)
+        (tmp_path / FILE).parent.mkdir(parents=True)
+        (tmp_path / FILE).write_text(GOOD, encoding="utf-8")
+        with (tmp_path / "tracehooks.yaml").open("a", encoding="utf-8") as settings:
+            settings.write("\nbudget: {day: {calls: 1}}\n")
+        args = ("variants", "generate", "--type", "misinformation", "--per-type", "2", "--model-written")
+        first, second = inside(shop, *args), inside(shop, *args)
+        assert (first.code, second.code) == (0, 0), first.err
+        assert judge.count == 1
+    assert "over_budget" in second.out

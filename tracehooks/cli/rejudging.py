@@ -8,17 +8,22 @@ from tracehooks.cli import output
 from tracehooks.cli.progress import progress
 from tracehooks.reference import Reference
 from tracehooks.settings import Settings
+from tracehooks.store import Store
 
 UNDECIDED = 3
 
 
-def judged_again(settings: Settings, before: Reference, by: str) -> Reference:
-    """``before`` with its answers judged by the scorer of the settings; not stored."""
+def judged_again(settings: Settings, store: Store, before: Reference, by: str) -> Reference:
+    """``before`` judged by the scorer of the settings, within the day's budget; not stored."""
     from tracehooks.jobs.noise_setup import prompt_hash
     from tracehooks.noise.reading import read_datasets
     from tracehooks.reference.rejudging import Rejudging
     from tracehooks.reference.rejudging import rejudge as judge_again
     from tracehooks.scorers.loading import noise_scorer
+    from tracehooks.scoring.spending import spending_by_the_day
+
+    def now() -> datetime:
+        return datetime.now(UTC)
 
     scorer = noise_scorer(settings)
     conditions = replace(
@@ -29,12 +34,13 @@ def judged_again(settings: Settings, before: Reference, by: str) -> Reference:
         prompt_hash=prompt_hash(scorer),
     )
     datasets = read_datasets(settings.jobs.noise.datasets)
-    with progress("judging") as report:
+    judge = getattr(scorer, "judge", None)
+    with spending_by_the_day(settings, store, judge, now), progress("judging") as report:
         how = Rejudging(
             scorer=scorer,
             conditions=conditions,
             by=by,
-            at=datetime.now(UTC),
+            at=now(),
             concurrency=settings.judge.concurrency,
             progress=report,
         )

@@ -5,6 +5,7 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -149,6 +150,8 @@ def _generated(
 def _with_written(made: Sequence[_Made], settings: Settings, wish: _Wish) -> list[_Made]:
     """What was made, and what the judge's model writes beside it."""
     from tracehooks.judges import OpenAIJudge
+    from tracehooks.scoring.spending import spending_by_the_day
+    from tracehooks.store import open_store
 
     if not settings.judge.model:
         raise ConfigurationError("--model-written needs a judge; set judge.model")
@@ -167,7 +170,11 @@ def _with_written(made: Sequence[_Made], settings: Settings, wish: _Wish) -> lis
     async def all_of_them() -> list[_Made]:
         return list(await asyncio.gather(*map(one_of_them, made)))
 
-    with progress("writing") as report:
+    with (
+        open_store(settings.store or "memory") as store,
+        spending_by_the_day(settings, store, judge, lambda: datetime.now(UTC)),
+        progress("writing") as report,
+    ):
         return asyncio.run(all_of_them())
 
 

@@ -18,12 +18,14 @@ from tracehooks.hooks.job import EndedCall, Job
 from tracehooks.hooks.lane import is_scoring
 from tracehooks.hooks.lanes import Lanes
 from tracehooks.hooks.outermost import Outermost
+from tracehooks.hooks.paying import Paying
 from tracehooks.hooks.results import Result, Results
 from tracehooks.records import Reason, Score, Status
 from tracehooks.sampling import in_sample
 from tracehooks.store import ScoreRecord
 from tracehooks.tracing.pipeline import FullText
 from tracehooks.tracing.planted import REPLAYING
+from tracehooks.tracing.trouble import trouble
 
 if TYPE_CHECKING:
     from tracehooks.settings import Settings
@@ -56,6 +58,7 @@ class HookDriver:
 
     def _begin(self) -> None:
         self._lanes = Lanes(self._finish, self.counts.drop)
+        self._paying = Paying(self.settings, self._results.using)
         self._is_started = self._told = False
         self._for_sinks = DELIVERY_SECONDS
         self._complained: set[str] = set()
@@ -88,7 +91,7 @@ class HookDriver:
         if hooks:
             ended = EndedCall(span, full, text=self._text)
             for hook in hooks:
-                self._trigger(Job(hook, ended), refused=refused)
+                self._trigger(Job(hook, ended, self._paying), refused=refused)
         if self._outermost is None:
             return
         own = {hook.scorer.name for hook in hooks}
@@ -97,7 +100,7 @@ class HookDriver:
             for hook in self._wanting(found.span):
                 # what is wanted by the decorator is not wanted again by the settings
                 if found.span is not span or hook.scorer.name not in own:
-                    self._trigger(Job(hook, ended), refused=refused and found.span is span)
+                    self._trigger(Job(hook, ended, self._paying), refused=refused and found.span is span)
 
     def attach(self, attached: Attached) -> bool:
         """Store and deliver a score from outside; False when it is lost."""
@@ -140,13 +143,21 @@ class HookDriver:
     def _flush(self, timeout: float, for_sinks: float) -> bool:
         end = monotonic() + timeout
         done = self._lanes.flush((1 - RESERVE) * timeout)
+        self._write_down()
         done = self._attached.flush(max(0.0, end - monotonic())) and done
         return self._results.flush(max(0.0, end - monotonic()), for_sinks) and done
+
+    def _write_down(self) -> None:
+        try:
+            self._paying.close()
+        except Exception as error:
+            trouble("counting what judges used", error)
 
     def close(self, timeout: float) -> bool:
         """Flush within ``timeout`` seconds, then stop. What is left is dropped and counted."""
         end = monotonic() + timeout
         done = self._lanes.close((1 - RESERVE) * timeout)
+        self._write_down()
         done = self._attached.close(max(0.0, end - monotonic())) and done
         return self._results.close(max(0.0, end - monotonic())) and done
 

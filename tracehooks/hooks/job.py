@@ -6,6 +6,7 @@ from typing import Any
 from tracehooks.calls import agent_call, span_record
 from tracehooks.calls.named_text import TextPath, with_named_text
 from tracehooks.hooks.hook import ScoringHook
+from tracehooks.hooks.paying import Paying
 from tracehooks.records import AgentCall
 from tracehooks.tracing.pipeline import FullText, text_size
 
@@ -52,12 +53,16 @@ class EndedCall:
 
 
 class Job:
-    """``ended`` is the call that ``hook`` wants. ``settled`` turns True once: who does that counts it."""
+    """``ended`` is the call that ``hook`` wants; ``paying`` knows what its judge is asked under.
 
-    __slots__ = ("_ended", "hook", "settled", "size", "trace_id")
+    ``settled`` turns True once: who does that counts it.
+    """
 
-    def __init__(self, hook: ScoringHook, ended: EndedCall) -> None:
+    __slots__ = ("_ended", "hook", "paying", "settled", "size", "trace_id")
+
+    def __init__(self, hook: ScoringHook, ended: EndedCall, paying: Paying | None = None) -> None:
         self.hook = hook
+        self.paying = paying
         self.trace_id = ended.trace_id
         self.size = ended.size
         self.settled = False

@@ -8,8 +8,10 @@ from functools import partial
 from time import monotonic
 
 from tracehooks.breathing import breathe
+from tracehooks.errors import TracehooksError
 from tracehooks.hooks.job import Job
 from tracehooks.hooks.loops import Loop
+from tracehooks.judges.terms import Terms, under
 from tracehooks.judges.untraced import untraced
 from tracehooks.records import Reason, Score
 from tracehooks.scoring.execute import run_scorer, unscored
@@ -182,12 +184,18 @@ class Lane:
         return _late(job)
 
 
+async def _terms(job: Job) -> Terms | None:
+    return None if job.paying is None else await job.paying.terms_of(job.hook.scorer)
+
+
 async def _in_quiet(job: Job) -> Score:
     breathe()
     _scoring.set(True)
     try:
-        with untraced():
+        with untraced(), under(await _terms(job)):
             return await run_scorer(job.hook.scorer, job.call, job.hook.timeout)
+    except TracehooksError as error:  # a budget that cannot be kept, or a store that cannot be had
+        return unscored(job.hook.scorer, Reason.SCORER_ERROR, str(error))
     except (Exception, asyncio.CancelledError, GeneratorExit):
         raise
     except BaseException as error:  # SystemExit would end our loop

@@ -45,6 +45,7 @@ class PerLoop(Generic[Client]):
 
     async def aclose(self) -> None:
         """Close all of them."""
+        self.limiter.leave()
         clients, self._all, self._idle = self._all, [], []
         for client in clients:
             await client.close()

@@ -18,7 +18,7 @@ class Pace:
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._each = 60 / per_minute
+        self._whole = self._each = 60 / per_minute
         self._clock = clock
         self._free_at = clock()
 
@@ -29,6 +29,10 @@ class Pace:
         self._free_at = start + units * self._each
         return start - now
 
+    def share(self, part: float) -> None:
+        """From now on go at a ``part`` of the pace; the others go at the rest of it."""
+        self._each = self._whole / part
+
     def correct(self, units: int) -> None:
         """Take ``units`` more, or give so many back where it is below 0, without waiting."""
         self._free_at += units * self._each
@@ -36,9 +40,10 @@ class Pace:
 
 @dataclass(slots=True, eq=False)
 class Turn:
-    """One request's turn. ``used`` is how many tokens it took, where that is known."""
+    """One request's turn, from when it ``began``. ``used`` is how many tokens it took, if that is known."""
 
     number: int
+    began: float
     used: int | None = None
 
 
@@ -46,6 +51,7 @@ class Slots:
     """So many places, first come, first served; their number may change while they are taken."""
 
     def __init__(self, number: int) -> None:
+        self.taken = 0  # those handed to somebody who has yet to hear of it among them
         self._free = number
         self._owed = 0  # places to be taken out as they come free
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -54,6 +60,7 @@ class Slots:
         """A place, as soon as there is one."""
         if self._free and not self._waiting:
             self._free -= 1
+            self.taken += 1
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -65,13 +72,19 @@ class Slots:
             raise
 
     def give_back(self) -> None:
-        """Give a place to the next who waits, or one more place to all."""
+        """Give a place back that was taken."""
+        self.taken -= 1
+        self.add()
+
+    def add(self) -> None:
+        """Have one place more, for the next who waits if somebody does."""
         if self._owed:
             self._owed -= 1
             return
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
+                self.taken += 1
                 turn.set_result(None)
                 return
         self._free += 1
@@ -102,32 +115,36 @@ class Limiter:
         self.most = self.allowed = most
         self._clock, self._sleep = clock, sleep
         self._slots = Slots(most)
+        self.asked = 0  # requests that wait or are under way
         self._answers = self._begun = self._cut_at = 0
         self._held_until = clock()
+        self._queue = asyncio.Lock()
         self._requests = None if requests_per_minute is None else Pace(requests_per_minute, clock)
         self._tokens = None if tokens_per_minute is None else Pace(tokens_per_minute, clock)
 
     @asynccontextmanager
     async def turn(self, tokens: int, *, waited: bool = False) -> AsyncIterator[Turn]:
         """The turn of a request of about ``tokens``. ``waited``: it has waited as long as it was told to."""
-        await self._slots.take()
+        self.asked += 1
         try:
-            pause = self._pause(tokens, waited=waited)
-            if pause > 0:
-                await self._sleep(pause)
-            self._begun += 1
-            turn = Turn(self._begun)
-            yield turn
-            if turn.used is not None and self._tokens is not None:
-                self._tokens.correct(turn.used - tokens)
+            self._come()
+            await self._slots.take()
+            try:
+                await self._own_time(tokens, waited=waited)
+                self._begun += 1
+                turn = Turn(self._begun, self._clock())
+                yield turn
+                if turn.used is not None and self._tokens is not None:
+                    self._tokens.correct(turn.used - tokens)
+            finally:
+                self._slots.give_back()
         finally:
-            self._slots.give_back()
+            self.asked -= 1
 
     def limited(self, turn: Turn, wait: float | None = None) -> None:
         """A server said that the request of ``turn`` was one too many, and perhaps how long to ``wait``."""
         self._answers = 0
-        if wait is not None:
-            self._held_until = max(self._held_until, self._clock() + wait)
+        self._hold(wait or 0.0)
         if turn.number <= self._cut_at:
             return  # sent before the last cut, which was about it too
         self._cut_at = self._begun
@@ -142,7 +159,29 @@ class Limiter:
             return
         self._answers = 0
         self.allowed += 1
-        self._slots.give_back()
+        self._slots.add()
+
+    def leave(self) -> None:
+        """Nothing more is sent for now."""
+
+    def _come(self) -> None:
+        """A request wants a turn."""
+
+    async def _own_time(self, tokens: int, *, waited: bool) -> None:
+        """Wait until a request that has a place may go."""
+        if self._requests is None and self._tokens is None:
+            pause = self._pause(tokens, waited=waited)
+            if pause > 0:
+                await self._sleep(pause)
+            return
+        async with self._queue:  # one takes its time after the other, for the pace may change meanwhile
+            pause = self._pause(tokens, waited=waited)
+            if pause > 0:
+                await self._sleep(pause)
+
+    def _hold(self, seconds: float) -> None:
+        """Hold back every request for so long."""
+        self._held_until = max(self._held_until, self._clock() + seconds)
 
     def _pause(self, tokens: int, *, waited: bool) -> float:
         held = 0.0 if waited else self._held_until - self._clock()

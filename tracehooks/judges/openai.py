@@ -17,8 +17,10 @@ from tracehooks.judges.completions import Completion, CompletionFailed, Messages
 from tracehooks.judges.failures import complaint, failure_in_reply, failure_of, failure_of_status
 from tracehooks.judges.formats import RequestForm, limit_in
 from tracehooks.judges.limiter import Limiter, Turn
+from tracehooks.judges.memory import fingerprint
 from tracehooks.judges.posting import Letter
 from tracehooks.judges.retrying import Retry
+from tracehooks.judges.shared_limiter import SharedLimiter
 from tracehooks.judges.terms import NOTHING, UNKNOWN, Need, current_terms
 from tracehooks.judges.wire import completion_of, decoded, first_choice
 from tracehooks.masking import MASKED, SECRET_PATTERNS, masker
@@ -47,8 +49,9 @@ class OpenAIJudge(BaseJudge):
 
     ``base_url`` and ``api_key`` default to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``. ``timeout`` bounds one
     request as a whole, in seconds; ``attempts`` bounds the failures of one reply; ``concurrency`` bounds the
-    requests in flight on one event loop, where a request that waits to be sent again holds no slot; after a
-    429 it is halved, and grows again slowly. ``requests_per_minute`` and ``tokens_per_minute`` set a pace.
+    requests in flight, where a request that waits to be sent again holds no slot; after a 429 it is halved,
+    and grows again slowly. ``requests_per_minute`` and ``tokens_per_minute`` set a pace. These limits are of
+    one event loop; in jobs and hooks they are of all that judge on the store together, in any process.
     ``temperature`` is left out where a server refuses it. ``max_output_tokens`` is the longest reply that is
     asked for. ``retry`` replaces the waits, and ``attempts``.
 
@@ -266,10 +269,22 @@ class OpenAIJudge(BaseJudge):
         return completion_of(reply)
 
     def _limiter(self) -> Limiter:
-        return Limiter(
+        """What limits the requests of the running loop: with others, where the terms say so."""
+        terms, requests, tokens = current_terms(), self.requests_per_minute, self.tokens_per_minute
+        sharing = terms.sharing if terms else None
+        if sharing is None:
+            return Limiter(
+                self.concurrency,
+                requests_per_minute=requests,
+                tokens_per_minute=tokens,
+                sleep=self.retry.sleep,
+            )
+        return SharedLimiter(
             self.concurrency,
-            requests_per_minute=self.requests_per_minute,
-            tokens_per_minute=self.tokens_per_minute,
+            sharing=sharing,
+            judge=fingerprint({"server": self.address, "model": self.model}),
+            requests_per_minute=requests,
+            tokens_per_minute=tokens,
             sleep=self.retry.sleep,
         )
 

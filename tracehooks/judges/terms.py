@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tracehooks.judges.sharing import Sharing
 from tracehooks.protocols import Usage
 
 NOTHING = Usage(input_tokens=0, output_tokens=0)  # a server that refuses a request does not charge for it
@@ -31,7 +32,12 @@ class Need:
 
 
 class Terms(Protocol):
-    """What requests are sent under."""
+    """What requests are sent under. ``sharing`` is where their sender shares what is allowed with others."""
+
+    @property
+    def sharing(self) -> Sharing | None:
+        """None where each sender is alone."""
+        ...
 
     async def reserve(self, need: Need) -> Any:
         """A ticket for one request, as soon as there may be one.

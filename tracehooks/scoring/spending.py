@@ -1,19 +1,22 @@
 """Spending: the terms under which a run's judge sends, as the budget has them, kept in the store."""
 
 import asyncio
+import logging
 import operator
 import random
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from tracehooks.errors import ConfigurationError
+from tracehooks.errors import ConfigurationError, StoreError
 from tracehooks.judges.completions import CompletionFailed
 from tracehooks.judges.prices import DOLLAR, Price, price_of
+from tracehooks.judges.sharing import Sharing
 from tracehooks.judges.terms import Need, under
 from tracehooks.protocols import Usage
 from tracehooks.records import Reason
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from tracehooks.store import RunRecord, Store
     from tracehooks.store.accounts import Allowance, Hold, NoRoom, Spent
 
+logger = logging.getLogger("tracehooks")
+
 LOOK_SECONDS = 0.1  # between looks whether requests under way have left something
 WRITE_SECONDS = 5.0  # between writes of what is only counted
 SPARE_SECONDS = 30.0  # that a request may be late to be settled, at a busy machine
@@ -30,7 +35,7 @@ SPARE_SECONDS = 30.0  # that a request may be late to be settled, at a busy mach
 
 @dataclass(slots=True, kw_only=True)
 class Spending:
-    """Reserves every request on the accounts of its run and of its day, before it is sent.
+    """Reserves every request on the accounts of its run, if it is of one, and of its day, before it is sent.
 
     While requests under way hold what is left, it waits for them to be settled; they use less than they hold.
     Without a budget nothing is reserved, only counted. What is settled goes to the store with the next
@@ -40,12 +45,18 @@ class Spending:
     store: "Store"
     settings: Settings
     price: Price | None
-    run: "RunRecord"
+    run: "RunRecord | None"
     clock: Callable[[], datetime]
     _settled: "list[tuple[Hold, Spent]]" = field(default_factory=list)
     _counted: "list[Spent]" = field(default_factory=list)
     _under_way: int = 0
+    _writing: threading.Lock = field(default_factory=threading.Lock)
     _written: float = field(default_factory=time.monotonic)
+
+    @property
+    def sharing(self) -> Sharing:
+        """All that judges of this store send goes out under one limit."""
+        return self.store.shares
 
     async def reserve(self, need: Need) -> "Hold | None":
         """A reservation for one request. Raises CompletionFailed when the budget has no room for it."""
@@ -57,7 +68,7 @@ class Spending:
         lasts = timedelta(seconds=need.seconds + SPARE_SECONDS)
         while True:
             settled, self._settled = self._settled, []
-            found = self.store.accounts.reserve(self._allowances(), most, lasts, settled)
+            found = await self._reserved(self._allowances(), most, lasts, settled)
             if not isinstance(found, NoRoom):
                 self._under_way += 1
                 return found
@@ -88,29 +99,49 @@ class Spending:
             self._settled.append((ticket, self.used(ticket, used)))
             self._under_way -= 1
         if (not self._under_way and self._settled) or self._is_late:
-            # others may wait for what this leaves them
+            self._bring()  # others may wait for what this leaves them
+
+    async def _reserved(
+        self,
+        allowances: "Sequence[Allowance]",
+        most: "Spent",
+        lasts: timedelta,
+        settled: "Sequence[tuple[Hold, Spent]]",
+    ) -> "Hold | NoRoom":
+        return self.store.accounts.reserve(allowances, most, lasts, settled)
+
+    def _bring(self) -> None:
+        try:
             self.close()
+        except StoreError as error:  # it comes with the next; an answer that was paid for is not lost
+            logger.warning("what the judge used could not be written down yet: %s", error)
 
     def close(self) -> None:
         """Bring to the store what it does not have yet."""
-        settled, self._settled = self._settled, []
-        counted, self._counted = self._counted, []
-        self._written = time.monotonic()
-        if settled:
-            self.store.accounts.settle(settled)
-        if counted:
-            self.store.accounts.charge(self._scopes(), reduce(operator.add, counted))
+        with self._writing:  # who closes waits for what another thread is writing down
+            settled, counted = self._settled, self._counted
+            self._settled, self._counted = [], []
+            self._written = time.monotonic()
+            try:
+                if settled:
+                    self.store.accounts.settle(settled)
+                if counted:
+                    self.store.accounts.charge(self._scopes(), reduce(operator.add, counted))
+            except StoreError:
+                self._settled, self._counted = settled + self._settled, counted + self._counted
+                raise
 
     @property
     def _is_open(self) -> bool:
-        return self.settings.budget.run.is_open and self.settings.budget.day.is_open
+        return self.settings.budget.day.is_open and (self.run is None or self.settings.budget.run.is_open)
 
     @property
     def _is_late(self) -> bool:
         return time.monotonic() - self._written > (WRITE_SECONDS if self._is_open else LOOK_SECONDS)
 
-    def _scopes(self) -> tuple[str, str]:
-        return run_scope(self.run), day_scope(self.clock())
+    def _scopes(self) -> tuple[str, ...]:
+        day = day_scope(self.clock())
+        return (day,) if self.run is None else (run_scope(self.run), day)
 
     def _spent(self, tokens_in: int, tokens_out: int) -> "Spent":
         from tracehooks.store.accounts import Spent
@@ -124,8 +155,9 @@ class Spending:
         return (self.price.max_output_tokens if self.price else None) or 0
 
     def _allowances(self) -> "list[Allowance]":
-        budget, (of_run, of_day) = self.settings.budget, self._scopes()
-        return [_allowance(of_run, budget.run), _allowance(of_day, budget.day)]
+        budget = self.settings.budget
+        limits = (budget.day,) if self.run is None else (budget.run, budget.day)
+        return [_allowance(scope, limit) for scope, limit in zip(self._scopes(), limits, strict=True)]
 
     def _why(self, found: "NoRoom") -> str:
         period = found.scope.partition(":")[0]
@@ -140,13 +172,17 @@ def run_scope(run: "RunRecord") -> str:
 
 
 def day_scope(moment: datetime) -> str:
-    """The account of all runs of a day, in UTC."""
+    """The account of all that judges are asked in a day, in UTC."""
     return f"day:{moment:%Y-%m-%d}"
 
 
 def check_budget(settings: Settings, scorer: Any) -> None:
     """Raise ConfigurationError when the budget cannot be kept with this scorer's judge, naming the key."""
-    judge = getattr(scorer, "judge", None)
+    check_judge(settings, getattr(scorer, "judge", None))
+
+
+def check_judge(settings: Settings, judge: Any) -> None:
+    """The same of a judge by itself; None needs no budget."""
     limits = {"run": settings.budget.run, "day": settings.budget.day}
     if judge is None or all(limit.is_open for limit in limits.values()):
         return
@@ -193,8 +229,28 @@ def spending(
 
     A scorer that asks no judge, or one that is not metered, goes as it is.
     """
-    judge = getattr(scorer, "judge", None)
-    if judge is None or not getattr(judge, "metered", False):
+    with _spending(settings, store, getattr(scorer, "judge", None), clock, run):
+        yield
+
+
+@contextmanager
+def spending_by_the_day(
+    settings: Settings, store: "Store", judge: Any, clock: Callable[[], datetime]
+) -> Iterator[None]:
+    """The same for a judge that is asked outside of any run: it has what is left of the day's budget.
+
+    Raises ConfigurationError when the budget cannot be kept with it.
+    """
+    check_judge(settings, judge)
+    with _spending(settings, store, judge, clock, None):
+        yield
+
+
+@contextmanager
+def _spending(
+    settings: Settings, store: "Store", judge: Any, clock: Callable[[], datetime], run: "RunRecord | None"
+) -> Iterator[None]:
+    if not getattr(judge, "metered", False):
         yield
         return
     price = price_of(judge.model, settings.judge)

@@ -461,7 +461,33 @@ BATCHES = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED, ACCOUNTS, UNSENT, BATCHES)
+SHARES = Step(
+    "senders of a store share what judges may be asked",
+    (
+        """
+        CREATE TABLE paces (
+            judge TEXT PRIMARY KEY,
+            allowed BIGINT NOT NULL,
+            answers BIGINT NOT NULL,
+            cut_at BIGINT NOT NULL,
+            held_until BIGINT NOT NULL
+        )
+        """,
+        """
+        CREATE TABLE shares (
+            judge TEXT NOT NULL,
+            sender TEXT NOT NULL,
+            wanted BIGINT NOT NULL,
+            places BIGINT NOT NULL,
+            part DOUBLE PRECISION NOT NULL,
+            ends_at BIGINT NOT NULL,
+            PRIMARY KEY (judge, sender)
+        )
+        """,
+    ),
+)
+
+STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED, ACCOUNTS, UNSENT, BATCHES, SHARES)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:

@@ -28,6 +28,7 @@ from tracehooks.store.runs import Runs
 from tracehooks.store.schedulers import Schedulers
 from tracehooks.store.scores import Scores
 from tracehooks.store.search import Search
+from tracehooks.store.shares import Shares
 from tracehooks.store.spans import Spans
 from tracehooks.store.unsent import UnsentSpans
 from tracehooks.store.url import MEMORY
@@ -58,6 +59,7 @@ class Store:
         self.replays = Replays(database, clock)
         self.outbox = Outbox(database, clock)
         self.accounts = Accounts(database, clock)
+        self.shares = Shares(database, clock)
         self.verdicts = Verdicts(database, clock)
         self.canaries = Canaries(database)
         self.batches = Batches(database)
