@@ -125,12 +125,16 @@ _BASE = [
 
 
 class Routes:
-    """All routes of one server, and the two keys of its one project."""
+    """All routes of one server, and the two keys of each of its projects."""
 
     def __init__(self, project: Project, public_key: str, secret_key: str) -> None:
         self._project = project
-        self._public, self._secret = public_key, secret_key
+        self._by_public, self._by_secret = {public_key: project}, {secret_key: project}
         self._routes = _BASE
+
+    def add(self, project: Project, public_key: str, secret_key: str) -> None:
+        """One more project, with its keys."""
+        self._by_public[public_key] = self._by_secret[secret_key] = project
 
     def answer(self, request: Request) -> Answer:
         """The answer to ``request``, refusals included, in the order in which the server looks."""
@@ -151,10 +155,9 @@ class Routes:
         if asked is None:
             raise refuse(405, "Method not allowed", "MethodNotAllowedError")
         chosen, match = asked
-        if not chosen.open:
-            self._check_key(name, request)
-        self._project.settle()
-        return chosen.handler(self._project, request, *(unquote(part) for part in match.groups()))
+        project = self._project if chosen.open else self._of_key(name, request)
+        project.settle()
+        return chosen.handler(project, request, *(unquote(part) for part in match.groups()))
 
     def _check_body(self, name: str, request: Request) -> None:
         text, limit = _LIMITS.get(name, ("4.5mb", int(4.5 * _MB)))
@@ -166,27 +169,30 @@ class Routes:
             except ValueError:
                 raise RefusedError(plain(400, "Invalid JSON")) from None
 
-    def _check_key(self, name: str, request: Request) -> None:
-        """Only the secret is looked up: a wrong public key with a right secret passes."""
+    def _of_key(self, name: str, request: Request) -> Project:
+        """The project. Only the secret is looked up: a wrong public key with a right secret passes."""
         header = request.headers.get("authorization")
         if header is None:
             raise _unauthorized(name, "No authorization header")
         scheme, _, said = header.partition(" ")
         if scheme == "Bearer":
-            self._check_bearer(name, request, said)
-        elif scheme != "Basic":
+            return self._of_bearer(name, request, said)
+        if scheme != "Basic":
             raise _unauthorized(name, "Invalid authorization header")
-        elif ":" not in _decoded(said):
+        if ":" not in _decoded(said):
             raise _unauthorized(name, "Invalid character. Confirm that you've configured the correct host.")
-        elif _decoded(said).partition(":")[2] != self._secret:
+        project = self._by_secret.get(_decoded(said).partition(":")[2])
+        if project is None:
             raise _unauthorized(name, _BAD_KEY)
+        return project
 
-    def _check_bearer(self, name: str, request: Request, said: str) -> None:
+    def _of_bearer(self, name: str, request: Request, said: str) -> Project:
         """The public key alone may post scores, and nothing else."""
-        if said != self._public:
+        if said not in self._by_public:
             raise _unauthorized(name, _BAD_KEY.replace("credentials", "public key"))
         if (request.method, name) != ("POST", "scores"):
             raise refuse(403, "Access denied - insufficient permissions for this endpoint")
+        return self._by_public[said]
 
 
 _BAD_KEY = "Invalid credentials. Confirm that you've configured the correct host."

@@ -65,6 +65,12 @@ class FakeLangfuse:
         self._port = port
         self._seeds = itertools.count(1)
 
+    def another_project(self, public_key: str, secret_key: str) -> Project:
+        """One more project on this server, with keys of its own."""
+        project = Project(self.mode, self.clock)
+        self._routes.add(project, public_key, secret_key)
+        return project
+
     def __enter__(self) -> Self:
         self.up()
         return self

@@ -46,6 +46,21 @@ def test_a_wrong_public_key_is_found_out(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_keys_of_two_projects_are_found_out(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server takes them, for each is known: a score by the one cannot be read by the other."""
+    monkeypatch.setattr("tracehooks.exporters.langfuse.round_trip.PATIENCE", 0.5)
+    with FakeLangfuse(mode) as server:
+        other = server.another_project("pk-lf-other", "sk-lf-other")
+        found = findings(settings(server, langfuse={"public_key": "pk-lf-other"}))
+        (keys,) = [finding for finding in found["langfuse keys"] if finding.grade == "bad"]
+        assert keys.what == "the two keys are of different projects"
+        assert "the same project" in keys.remedy
+        other.settle()
+        assert len(list(other.scores.newest())) == 1
+        assert server.scores == []
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_a_wrong_secret_key_is_told(mode: str) -> None:
     """In every mode, also where some paths answer before they look at keys; and no key is shown."""
     with FakeLangfuse(mode) as server:
