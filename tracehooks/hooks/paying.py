@@ -39,7 +39,8 @@ class Paying:
         if key not in self._known:
             self._check(judge)
             # a loop that waits for the store would be taken for one that a scorer blocks
-            self._known[key] = await asyncio.to_thread(self._made, judge)
+            made = await asyncio.to_thread(self._made, judge)
+            self._known.setdefault(key, made)  # another call may have been quicker
         return self._known[key]
 
     def close(self) -> None:

@@ -279,6 +279,9 @@ class OpenAIJudge(BaseJudge):
                 tokens_per_minute=tokens,
                 sleep=self.retry.sleep,
             )
+        import openai  # noqa: F401 - loading it takes long, and would keep a share from being renewed
+
+        self._trust()
         return SharedLimiter(
             self.concurrency,
             sharing=sharing,

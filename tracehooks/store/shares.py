@@ -33,7 +33,7 @@ SHARES = table(
     column("part", Float),
     column("ends_at", BigInteger),
 )
-LASTS = timedelta(seconds=10)
+LASTS = timedelta(seconds=15)
 TURN_MICROS = 5_000_000  # after which the place that does not divide goes to another sender
 
 
@@ -44,7 +44,7 @@ class Shares:
         self._database, self._clock = database, clock
 
     def renew(self, judge: str, sender: str, news: News) -> Share:
-        """Tell ``news``, and have a share for ten seconds. All shares together never exceed what is allowed.
+        """Tell ``news``, and have a share for 15 seconds. All shares together never exceed what is allowed.
 
         One that must shrink does so as its requests come back; others get what it leaves when they ask again.
         """
