@@ -15,6 +15,7 @@ from time import monotonic, sleep, thread_time
 PIECE = 0.0002  # seconds of computing after which a thread of ours rests where it can
 REST = 2.0  # times as long as it computed: together ours have at most half of the interpreter
 LONGEST = 0.02  # seconds of one rest
+MOMENT = 0.00005  # seconds of one under pressure: enough for a thread that waits to get in
 
 
 def _none() -> float:
@@ -62,7 +63,8 @@ _rests = _Rests()
 def at_work(pressure: Callable[[], float] = _none) -> Iterator[None]:
     """What this thread does in here is background work, which rests where it calls :func:`breathe`.
 
-    ``pressure()`` is from 0 to 1, which means that there is so much to do that it does not rest.
+    ``pressure()`` is from 0 to 1, which means that there is so much to do that it lets others in for a moment
+    only. What is under pressure does not wait for the rests of others.
     """
     _here.is_ours, _here.pressure, _here.since = True, pressure, thread_time()
     try:
@@ -78,9 +80,9 @@ def breathe() -> None:
     used = thread_time() - _here.since
     if used < PIECE:
         return
-    rest = min(LONGEST, REST * used) * (1.0 - min(1.0, _here.pressure()))
-    if rest > 0:
-        sleep(_rests.take(rest))
+    rest = min(LONGEST, REST * used)
+    pressure = min(1.0, _here.pressure())
+    sleep(max(MOMENT, rest * (1.0 - pressure)) if pressure else _rests.take(rest))
     _here.since = thread_time()
 
 

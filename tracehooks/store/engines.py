@@ -24,8 +24,8 @@ POSTGRES_SETTINGS = (
 def make_engine(url: URL) -> Engine:
     """An engine for ``url``. Connections are opened when they are first needed."""
     engine = _sqlite_engine(url) if url.get_backend_name() == "sqlite" else _postgres_engine(url)
-    event.listen(engine, "before_cursor_execute", _breathe)
-    event.listen(engine, "after_cursor_execute", _breathe)
+    for moment in ("before_cursor_execute", "after_cursor_execute", "commit"):
+        event.listen(engine, moment, _breathe)
     return engine
 
 
