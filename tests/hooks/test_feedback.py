@@ -5,7 +5,7 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,38 +19,11 @@ from tests.hooks.sinks import MOODY, MoodySink
 from tracehooks import TraceRef, attach_score, traced
 from tracehooks.errors import ConfigurationError, InvalidScoreError
 from tracehooks.hooks import attached
-from tracehooks.store import Store, StoredScore, open_store
-from tracehooks.tracing.trouble import trouble
+from tracehooks.store import Store, StoredScore
 
 Start = Callable[..., None]
 REF = TraceRef("ab" * 16, "cd" * 8)
 NO_NUMBERS: list[Any] = [math.nan, math.inf, -math.inf, None, True, False, "0.4", [], 10**400]
-
-
-@pytest.fixture(autouse=True)
-def _start_anew() -> Iterator[None]:
-    trouble.clear()
-    yield
-    tracehooks.shutdown(5)
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/store.db"
-
-
-@pytest.fixture
-def start(url: str) -> Start:
-    def begin(tracer_provider: Any = None, **settings: Any) -> None:
-        tracehooks.init({"store": url, "project": "shop", **settings}, tracer_provider=tracer_provider)
-
-    return begin
-
-
-@pytest.fixture
-def stored(url: str) -> Iterator[Store]:
-    with open_store(url) as store:
-        yield store
 
 
 @traced
