@@ -14,13 +14,16 @@ PRICE = "price: {input: 10, output: 40}"
 def test_a_run_waits_for_its_batch_and_resume_collects_it(
     tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 3 while it waits; then the verdict's, and the report says what was saved, in every form."""
+    """Exit code 3 while it waits, and nobody is told; then the verdict, and what was saved, in every form."""
     with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
         assert server.batches is not None
         shop = Shop.at(tmp_path, mixed(20, 0), url=server.url, job="batch: 12h, gate: {max_rate: 0.5}")
         config = tmp_path / "tracehooks.yaml"
-        config.write_text(config.read_text().replace("attempts: 1", f"attempts: 1, {PRICE}"))
-        waiting = inside(shop, "run", "toxicity")
+        told = tmp_path / "told"
+        notify = f'notify: [{{command: ["sh", "-c", "cat >> {told}"], fails: 1}}]\n'
+        text = config.read_text().replace("attempts: 1", f"attempts: 1, {PRICE}")
+        config.write_text(text.replace("max_rate: 0.5", "max_rate: 0.0") + notify)
+        waiting = inside(shop, "run", "toxicity", "--notify")
         assert waiting.code == 3
         assert "WAITING" in waiting.out
         assert "waiting for 19 answers" in waiting.out
@@ -35,8 +38,10 @@ def test_a_run_waits_for_its_batch_and_resume_collects_it(
         assert (status["exit_code"], status["runs"][0]["state"]) == (3, "waiting")
         assert inside(shop, "resume").code == 3
         server.batches.finish(ToxicWords())
-        done = inside(shop, "resume")
-        assert done.code == 0
+        assert not told.exists()
+        done = inside(shop, "resume", "--notify")
+        assert done.code == 3
+        assert told.read_text(encoding="utf-8").count('"kind": "inconclusive"') == 1
         assert "19 judged by batch, 1 live; saved $0.0171 (48%)" in " ".join(done.out.split())
         batch = inside(shop, "report", "--json").json["figures"]["batch"]
         assert (batch["judged"], batch["live"], batch["waiting"]) == (19, 1, False)

@@ -15,6 +15,9 @@ ConfigOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+NotifyOption = Annotated[
+    bool, typer.Option("--notify", help="Tell the channels of the settings how it ended.")
+]
 FromOption = Annotated[
     str | None,
     typer.Option(

@@ -2,8 +2,9 @@
 
 from tracehooks.cli import output
 from tracehooks.cli.night import conclude, resume_noise, work_night
-from tracehooks.cli.options import ConfigOption, JsonOption, RunArgument
+from tracehooks.cli.options import ConfigOption, JsonOption, NotifyOption, RunArgument
 from tracehooks.cli.session import config_hint, read_settings, reading
+from tracehooks.cli.telling import tell
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
 from tracehooks.records import Reason
@@ -16,11 +17,17 @@ app = verb_app()
 
 
 @app.command(epilog=examples("tracehooks resume", "tracehooks resume 4be1a07c --json"))
-def resume(run: RunArgument = None, config: ConfigOption = None, as_json: JsonOption = False) -> int:
+def resume(
+    run: RunArgument = None,
+    config: ConfigOption = None,
+    notify: NotifyOption = False,
+    as_json: JsonOption = False,
+) -> int:
     """Finish a run that was interrupted, killed, or failed: the latest such one unless RUN names it.
 
-    What it judged before stays; of a noise run that is named, unscored answers are judged again. With nothing
-    to finish it says so and exits 0; otherwise the exit code is the verdict's.
+    One that waits for its batch is finished once that is there. What it judged before stays; of a noise run
+    that is named, unscored answers are judged again. With nothing to finish it says so and exits 0; otherwise
+    the exit code is the verdict's.
     """
     settings = read_settings(config)
     with reading(settings) as store:
@@ -34,6 +41,7 @@ def resume(run: RunArgument = None, config: ConfigOption = None, as_json: JsonOp
             report = resume_noise(settings, store, found, hint=hint)
         else:
             report = work_night(settings, store, lambda night: night.resume(found), hint=hint)
+        tell(settings, store, [report], wanted=notify)
     return conclude(report, strict=False, as_json=as_json)
 
 

@@ -1,6 +1,5 @@
 """``tracehooks run``: a job, now, to its verdict."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -23,6 +22,7 @@ from tracehooks.cli.options import (
     FromOption,
     JobArgument,
     JsonOption,
+    NotifyOption,
     RepeatsOption,
     TagOption,
     ToOption,
@@ -32,14 +32,13 @@ from tracehooks.cli.options import (
     time_option,
 )
 from tracehooks.cli.session import config_hint, read_settings
+from tracehooks.cli.telling import tell
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.jobs.nightly import Nightly
 from tracehooks.jobs.noise import NoiseNight
 from tracehooks.jobs.toxicity import ToxicityNight
-from tracehooks.reports.run import RunReport
 from tracehooks.scoring.coordinator import this_owner
-from tracehooks.settings import Settings
-from tracehooks.store import Store, open_store
+from tracehooks.store import open_store
 
 app = verb_app()
 
@@ -79,9 +78,7 @@ def run(
     noise_type: TypeOption = None,
     repeats: RepeatsOption = None,
     agent: AgentOption = None,
-    notify: Annotated[
-        bool, typer.Option("--notify", help="Tell the channels of the settings how it ended.")
-    ] = False,
+    notify: NotifyOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Judge the window's calls (toxicity), or ask the agent every noisy question and judge that (noise).
@@ -121,30 +118,11 @@ def run(
         if job == NIGHTLY:
             nightly = Nightly(toxicity=ToxicityNight(**both, rescore=rescore), noise=noise())
             reports = work_nightly(store, nightly, since, until, hint=hint)
-            _tell(settings, store, reports, wanted=notify)
+            tell(settings, store, reports, wanted=notify)
             return conclude_nightly(reports, strict=strict, as_json=as_json)
         if jobs == ("noise",):
             report = work_noise(store, noise(), hint=hint)
         else:
             report = work_night(act=lambda night: night.run(since, until), hint=hint, rescore=rescore, **both)
-        _tell(settings, store, [report], wanted=notify)
+        tell(settings, store, [report], wanted=notify)
     return conclude(report, strict=strict, as_json=as_json)
-
-
-def _tell(settings: Settings, store: Store, reports: Sequence[RunReport], *, wanted: bool) -> None:
-    """Tell OpenTelemetry how the runs ended, and the channels of the settings where that is wanted."""
-    from tracehooks.jobs.telemetry import Telemetry
-
-    telemetry = Telemetry()
-    for report in reports:
-        telemetry.record(report.run)
-    telemetry.close()
-    if not wanted:
-        return
-    from tracehooks.jobs.notify import Notifier
-
-    notifier = Notifier(settings, store, clock=lambda: datetime.now(UTC))
-    for report in reports:
-        if not report.run.waiting:
-            notifier.about(report.run)
-    notifier.send()
