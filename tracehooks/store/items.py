@@ -4,10 +4,10 @@ Two runs may want the same score of the same call. Then each has an item, and on
 at a time; once one has its result, the other takes that over when it would be claimed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import (
     CTE,
@@ -16,7 +16,6 @@ from sqlalchemy import (
     Connection,
     Double,
     Text,
-    Update,
     and_,
     column,
     delete,
@@ -31,14 +30,12 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from tracehooks.records import Reason, Score, Status
-from tracehooks.store.database import Area, Database
+from tracehooks.store.claims import HELD_AT_ONCE, PLANNED, Claims
 from tracehooks.store.encoding import chunks, duration_micros, safe_text, to_micros
 from tracehooks.store.rows import WorkItem
 from tracehooks.store.runs import RUNS
 from tracehooks.store.score_table import SCORES
 from tracehooks.store.upserts import insert_missing
-
-T = TypeVar("T")
 
 ITEMS = table(
     "items",
@@ -59,7 +56,6 @@ ITEMS = table(
 )
 KEY = ("run_id", "trace_id", "span_id", "score_name")
 IN_ORDER = (ITEMS.c.trace_id, ITEMS.c.span_id, ITEMS.c.score_name)
-PLANNED: dict[str, Any] = {"state": "planned", "owner": None, "claimable_at": 0}
 # the same score of the same call, in another run
 OTHERS = ITEMS.alias("others")
 # what there is of the score that an item is about, in whatever project
@@ -70,14 +66,16 @@ KNOWN = (
     SCORES.c.name.concat("") == ITEMS.c.score_name,
 )
 AT_ONCE = 5000
-HELD_AT_ONCE = 500
 
 
-class Items:
+class Items(Claims[WorkItem]):
     """The work items of runs."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self._database, self._clock = database, clock
+    _rows = ITEMS
+
+    @staticmethod
+    def _held(rows: Sequence[WorkItem]) -> ColumnElement[bool]:
+        return _held(rows)
 
     def add(self, run_id: str, items: Iterable[WorkItem]) -> int:
         """Put work up; items that are there already stay as they are. Returns how many are new."""
@@ -105,20 +103,6 @@ class Items:
             return [_item(row) for row in connection.execute(_claiming(due, held))]
 
         return sorted(self._write(work), key=lambda item: item.key)
-
-    def renew(self, items: Sequence[WorkItem], owner: str, lease: timedelta) -> int:
-        """Hold on to ``items`` for another ``lease``. Returns how many are still held with their tokens."""
-        until = to_micros(self._clock()) + duration_micros(lease)
-        return self._each_held(items, update(ITEMS).where(ITEMS.c.owner == owner).values(claimable_at=until))
-
-    def release(self, items: Sequence[WorkItem]) -> int:
-        """Give claimed items back, where their tokens still count. Returns how many were given back."""
-        return self._each_held(items, update(ITEMS).values(PLANNED))
-
-    def release_owner(self, owner: str) -> int:
-        """Give back all that ``owner``, who is gone, held. Returns how many that were."""
-        statement = update(ITEMS).where(ITEMS.c.owner == owner, ITEMS.c.state == "claimed").values(PLANNED)
-        return self._write(lambda connection: connection.execute(statement).rowcount)
 
     def reopen(self, run_id: str, *, scored: bool = False) -> int:
         """Put the run's unscored items up again, with ``scored`` all that are done. Returns how many."""
@@ -179,18 +163,6 @@ class Items:
             .order_by(RUNS.c.started.desc(), RUNS.c.id, *IN_ORDER)
         )
         return self._database.read(lambda connection: [_item(row) for row in connection.execute(query)])
-
-    def _each_held(self, items: Sequence[WorkItem], statement: Update) -> int:
-        """Run ``statement`` on each item whose token still counts. Returns on how many."""
-
-        def work(connection: Connection) -> int:
-            groups = chunks(items, HELD_AT_ONCE)
-            return sum(connection.execute(statement.where(_held(group))).rowcount for group in groups)
-
-        return self._write(work) if items else 0
-
-    def _write(self, work: Callable[[Connection], T]) -> T:
-        return self._database.write(Area.WORK, work)
 
 
 def _due(run_id: str, now: int, limit: int) -> CTE:

@@ -1,10 +1,10 @@
 """Stored replays: what a noise run asks an agent, claimed under leases that expire, and what came of it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from sqlalchemy import (
     BigInteger,
@@ -12,7 +12,6 @@ from sqlalchemy import (
     Connection,
     Double,
     Text,
-    Update,
     and_,
     column,
     func,
@@ -23,11 +22,10 @@ from sqlalchemy import (
 )
 
 from tracehooks.records import Reason
-from tracehooks.store.database import Area, Database
+from tracehooks.store.claims import PLANNED, Claims
 from tracehooks.store.encoding import chunks, duration_micros, optional_text, safe_text, to_micros
 from tracehooks.store.upserts import insert_missing
 
-T = TypeVar("T")
 ReplayState = Literal["planned", "claimed", "done"]
 ReplayKey = tuple[str, str, str, int]
 
@@ -56,9 +54,7 @@ REPLAYS = table(
     column("done_at", BigInteger),
 )
 KEY = ("run_id", "agent", "dataset", "case_id", "variant", "repeat")
-PLANNED: dict[str, Any] = {"state": "planned", "owner": None, "claimable_at": 0}
 AT_ONCE = 2000
-HELD_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +122,15 @@ class ReplayCounts:
         return self.answered + self.agent_errors + self.not_attempted
 
 
-class Replays:
+class Replays(Claims[Replay]):
     """The replays of runs."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self._database, self._clock = database, clock
+    _rows = REPLAYS
+    _at_once = 200  # their keys are long
+
+    @staticmethod
+    def _held(rows: Sequence[Replay]) -> ColumnElement[bool]:
+        return _held(rows)
 
     def add(self, replays: Iterable[Replay]) -> int:
         """Put questions up; those that are there already stay as they are. Returns how many are new."""
@@ -168,23 +168,6 @@ class Replays:
         )
         found = self._write(lambda connection: [_replay(row) for row in connection.execute(statement)])
         return sorted(found, key=lambda one: (one.position, one.key))
-
-    def renew(self, replays: Sequence[Replay], owner: str, lease: timedelta) -> int:
-        """Hold on to ``replays`` for another ``lease``. Returns how many are still held with their tokens."""
-        until = to_micros(self._clock()) + duration_micros(lease)
-        mine = update(REPLAYS).where(REPLAYS.c.owner == safe_text(owner)).values(claimable_at=until)
-        return self._each_held(replays, mine)
-
-    def release(self, replays: Sequence[Replay]) -> int:
-        """Give claimed ones back, where their tokens still count. Returns how many were given back."""
-        return self._each_held(replays, update(REPLAYS).values(PLANNED))
-
-    def release_owner(self, owner: str) -> int:
-        """Give back all that ``owner``, who is gone, held. Returns how many that were."""
-        mine = and_(REPLAYS.c.owner == safe_text(owner), REPLAYS.c.state == "claimed")
-        return self._write(
-            lambda connection: connection.execute(update(REPLAYS).where(mine).values(PLANNED)).rowcount
-        )
 
     def owners(self, run_id: str) -> list[str]:
         """Who holds claims of the run."""
@@ -230,16 +213,6 @@ class Replays:
             waiting=sum(n for state, _, _, n in rows if state != "done"),
             unaskable=sum(n for failed, unasked, n in done if unasked and not failed),
         )
-
-    def _each_held(self, replays: Sequence[Replay], statement: Update) -> int:
-        def work(connection: Connection) -> int:
-            groups = chunks(replays, HELD_AT_ONCE)
-            return sum(connection.execute(statement.where(_held(group))).rowcount for group in groups)
-
-        return self._write(work) if replays else 0
-
-    def _write(self, work: Callable[[Connection], T]) -> T:
-        return self._database.write(Area.WORK, work)
 
 
 def _held(replays: Sequence[Replay]) -> ColumnElement[bool]:
