@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from tracehooks.jobs.noise_beside import FactsBeside
 from tracehooks.records import AgentCall, Reason, Score, TraceRef
 from tracehooks.replay.asks import Ask
 from tracehooks.replay.rows import answers
@@ -39,6 +40,8 @@ class NoiseJudging:
         """Judge each answer that has no result yet. Returns what this pass did."""
         self._say_why_not(run)
         replays = [one for one in self.store.replays.of_run(run.id) if _can_be_judged(one)]
+        if getattr(self.scorer, "judge", None) is not None:
+            self._beside.check(replays)
         self.store.items.add(run.id, (self._item(one) for one in replays))
         keys = {(one.trace_id, one.span_id): one.key for one in replays}
         coordinator = Coordinator(
@@ -74,6 +77,10 @@ class NoiseJudging:
         batching.close()
         tally.include(batching.first)
         return tally
+
+    @property
+    def _beside(self) -> FactsBeside:
+        return FactsBeside(store=self.store, project=self.settings.project, sinks=self.sinks, asks=self.asks)
 
     def _say_why_not(self, run: RunRecord) -> None:
         """Put onto the traces of replays that no judge need see why they have no score."""
