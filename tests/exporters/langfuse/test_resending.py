@@ -77,7 +77,7 @@ def waiting(store: Store) -> int:
 def eventually(found: Callable[[], bool]) -> None:
     """Wait until that is so; fails when it never is."""
     event = threading.Event()
-    for _ in range(600):
+    for _ in range(2400):  # two minutes
         if found():
             return
         event.wait(0.05)

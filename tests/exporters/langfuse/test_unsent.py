@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ environment: Prod Env
 store: sqlite:///{folder}/store.db
 text: $.output.choices[0].message.content
 langfuse: {{base_url: "{url}", public_key: {public}, secret_key: {secret}, confirm_after: 100ms}}
-judge: {{model: judge-2026, base_url: "{judge}", api_key: key-TEST-123, timeout: 5s, attempts: 1}}
+judge: {{model: judge-2026, base_url: "{judge}", api_key: key-TEST-123, timeout: 60s, attempts: 1}}
 canaries: {{enabled: false}}
 jobs: {{toxicity: {{settle: 0s, window: all, sample: {{size: 1000}}, gate: {{max_rate: 0.2}}}}}}
 """
@@ -116,7 +117,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Counter[str]:
     """What an application leaves that nothing happens to."""
     with FakeLangfuse() as server:
         shop = shop_at(tmp_path_factory.mktemp("whole"), server, NOWHERE)
-        with application(shop) as process:
+        with application(shop) as process, shop.store() as store:
+            end = time.monotonic() + 120  # at its end it would have two seconds
+            while store.unsent.counts() and time.monotonic() < end:
+                time.sleep(0.1)
             ended(process, "return")
         assert len(server.observations) == SPANS
         assert spans_of(shop) == {}
