@@ -487,7 +487,29 @@ SHARES = Step(
     ),
 )
 
-STEPS = (FIRST, LOSSES, REFERENCES, REPLAYS, NIGHTS, READ_BACKS, LISTED, ACCOUNTS, UNSENT, BATCHES, SHARES)
+DUE = Step(
+    "an index of what is due in the outbox, which taking and settling only append to",
+    (
+        # by the score's random id too, each of them would have to change pages all over it
+        "DROP INDEX outbox_due",
+        "CREATE INDEX outbox_due ON outbox (sink, state, next_attempt)",
+    ),
+)
+
+STEPS = (
+    FIRST,
+    LOSSES,
+    REFERENCES,
+    REPLAYS,
+    NIGHTS,
+    READ_BACKS,
+    LISTED,
+    ACCOUNTS,
+    UNSENT,
+    BATCHES,
+    SHARES,
+    DUE,
+)
 
 
 def migrate(database: Database, now: int, steps: Sequence[Step] = STEPS) -> None:
