@@ -118,6 +118,7 @@ def test_an_undisturbed_application_leaves_nothing_and_sends_each_span_once(
     assert tracehooks.flush(30)
     eventually(lambda: waiting(store) == 0)
     assert len(langfuse.observations) == 600
+    assert tracehooks.stats()["forwarded"]["langfuse"]["resent"] == 0
     tracehooks.shutdown(10)
     assert waiting(store) == 0
 
