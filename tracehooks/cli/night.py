@@ -1,6 +1,6 @@
 """Running a job in front of somebody: progress, interruption, and the report at the end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracehooks.cli import output
@@ -20,7 +20,7 @@ from tracehooks.reports.terminal import heading
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 
-DROPPED, UNDECIDED = 1, 3
+DROPPED, NOT_LOADED, UNDECIDED = 1, 2, 3
 BY_WEIGHT = (1, 3, 0)  # fail before undecided before pass
 WORDS = {0: "PASS", 1: "FAIL", UNDECIDED: "INCONCLUSIVE"}
 
@@ -68,8 +68,7 @@ def resume_noise(settings: Settings, store: Store, run: RunRecord, *, hint: str 
 
 def work_nightly(store: Store, nightly: Nightly, start: Any, end: Any, *, hint: str = "") -> list[RunReport]:
     """Both nights, one after the other, watched."""
-    nights: list[ToxicityNight | NoiseNight] = [nightly.toxicity, nightly.noise]
-    return _watched(store, "judging", hint, nights, lambda: nightly.run(start, end))
+    return _watched(store, "judging", hint, nightly.nights, lambda: nightly.run(start, end))
 
 
 def _watched(
@@ -117,19 +116,31 @@ def conclude(report: RunReport, *, strict: bool, as_json: bool) -> int:
     return code
 
 
-def conclude_nightly(reports: Sequence[RunReport], *, strict: bool, as_json: bool) -> int:
-    """Print the reports of all jobs, and one verdict over them; returns its code."""
+def conclude_nightly(
+    reports: Sequence[RunReport], errors: Mapping[str, str], *, strict: bool, as_json: bool
+) -> int:
+    """Print the reports of all jobs, and one verdict over them; returns its code.
+
+    ``errors`` tell why a job could not be loaded: what is said is of the others, and the code is 2.
+    """
     codes = [_strict_code(report, strict=strict) for report in reports]
-    code = next((each for each in BY_WEIGHT if each in codes), UNDECIDED)
+    verdict = next((each for each in BY_WEIGHT if each in codes), UNDECIDED)
+    if errors and verdict == 0:
+        verdict = UNDECIDED  # half a night has not passed
+    code = NOT_LOADED if errors else verdict
     if as_json:
-        runs = [run_dict(report) for report in reports]
-        output.show_json({"job": NIGHTLY, "verdict": WORDS[code].lower(), "exit_code": code, "runs": runs})
+        found = {"job": NIGHTLY, "verdict": WORDS[verdict].lower(), "exit_code": code}
+        told = {"errors": dict(errors)} if errors else {}
+        output.show_json({**found, **told, "runs": [run_dict(report) for report in reports]})
         return code
     for report in reports:
         output.show(run_renderable(report))
         output.write("\n")
-    halves = ", ".join(f"{one.run.job} {settled(one.run) or Verdict.INCONCLUSIVE}" for one in reports)
-    output.show(heading(WORDS[code], f"{NIGHTLY}: {halves}"))
+    halves = [f"{one.run.job} {settled(one.run) or Verdict.INCONCLUSIVE}" for one in reports]
+    halves += [f"{job} not run" for job in errors]
+    output.show(heading(WORDS[verdict], f"{NIGHTLY}: {', '.join(halves)}"))
+    for job, why in errors.items():
+        output.say(f"tracehooks: {job} was not run: {why}", style="red")
     return code
 
 

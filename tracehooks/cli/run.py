@@ -85,6 +85,7 @@ def run(
 
     Scores go onto the traces, and it ends in one verdict; nightly is toxicity and then noise. A second
     toxicity run of the same window judges only what has no score yet; a noise run asks everything anew.
+    Where one half of nightly cannot be loaded the other runs all the same, and the exit code is 2.
     Ctrl-C loses nothing: `tracehooks resume` goes on. The exit code is the verdict's: 0 pass, 1 fail, 3
     could not decide.
     """
@@ -116,10 +117,10 @@ def run(
             )
 
         if job == NIGHTLY:
-            nightly = Nightly(toxicity=ToxicityNight(**both, rescore=rescore), noise=noise())
+            nightly = Nightly.of(lambda: ToxicityNight(**both, rescore=rescore), noise)
             reports = work_nightly(store, nightly, since, until, hint=hint)
             tell(settings, store, reports, wanted=notify)
-            return conclude_nightly(reports, strict=strict, as_json=as_json)
+            return conclude_nightly(reports, nightly.errors, strict=strict, as_json=as_json)
         if jobs == ("noise",):
             report = work_noise(store, noise(), hint=hint)
         else:
