@@ -1,5 +1,6 @@
 """Shapes of frameworks that wrap messages in a way of their own, record chunks, or bare parts."""
 
+import itertools
 import json
 from typing import Any
 
@@ -62,6 +63,39 @@ ANSWERS: dict[str, Any] = {
         },
         "stopReason": "end_turn",
     },
+    "openai response stream": [
+        {
+            "type": "response.created",
+            "response": {"object": "response", "instructions": SYSTEM, "output": []},
+        },
+        {"type": "response.reasoning_summary_text.done", "text": THOUGHT},
+        {"type": "response.output_text.delta", "delta": "lo"},
+        {"type": "response.output_text.done", "text": "lo"},
+        {
+            "type": "response.completed",
+            "response": {
+                "object": "response",
+                "instructions": SYSTEM,
+                "output": [
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [
+                            {"type": "output_text", "text": "hello"},
+                        ],
+                    }
+                ],
+            },
+        },
+    ],
+    "openai response stream that was cut": [
+        {
+            "type": "response.created",
+            "response": {"object": "response", "instructions": SYSTEM, "output": []},
+        },
+        {"type": "response.output_text.done", "text": "hello"},
+        {"type": "response.function_call_arguments.done", "arguments": TOOL},
+    ],
     "vercel 5 content": [{"type": "reasoning", "text": THOUGHT}, {"type": "text", "text": "hello"}],
     "vercel 5 content with a tool call": [
         {"type": "text", "text": "hello"},
@@ -333,3 +367,15 @@ def test_an_applications_own_objects_are_not_taken_for_parts_or_calls() -> None:
         assert agent_words(own).text == json.dumps(own, separators=(",", ":"))
     assert agent_words("Prediction(of rain)").text == "Prediction(of rain)"
     assert agent_words({"role": "assistant", "content": '[{"city": "Rome"}]'}).text == '[{"city": "Rome"}]'
+
+
+ODD: tuple[Any, ...] = ([], {}, None, 1, True)
+KEYS = ("type", "kind", "message_type", "candidates", "answers", "data", "Role", "contentBlockDelta")
+
+
+def test_odd_values_under_known_keys_are_read_without_an_error() -> None:
+    """Nothing that a record holds stops a night."""
+    for odd, key in itertools.product(ODD, KEYS):
+        value = {key: odd, "object": "list", "Items": [odd], 1: odd, "artifacts": odd, "status": odd}
+        assert agent_words([value, value]).cut is False
+        assert user_words(value).cut is False

@@ -1,7 +1,8 @@
 """Frameworks' own wrappings of messages, rewritten as the messages that everybody knows.
 
-Letta; A2A tasks; Haystack's answers; AG2's chat results; OpenAI's assistants' threads; Semantic Kernel in
-.NET; Griptape's artifacts; smolagents' last steps; and AutoGen's bare tool calls.
+Events of OpenAI's streamed responses, and its assistants' threads; Letta; A2A tasks; Haystack's answers;
+AG2's chat results; Semantic Kernel in .NET; Griptape's artifacts; smolagents' last steps; AutoGen's bare
+tool calls.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,18 @@ _TOOL_CALL = frozenset(("id", "name", "arguments"))
 
 def rewritten(item: Item) -> list[Any] | None:
     """The messages in ``item``, for one of these frameworks' objects; None for anything else."""
-    for one in (_letta, _task, _answers, _chat_result, _thread, _dotnet, _artifact, _last_step, _tool_call):
+    for one in (
+        _event,
+        _letta,
+        _task,
+        _answers,
+        _chat_result,
+        _thread,
+        _dotnet,
+        _artifact,
+        _last_step,
+        _tool_call,
+    ):
         if (found := one(item)) is not None:
             return found
     return None
@@ -23,6 +35,15 @@ def rewritten(item: Item) -> list[Any] | None:
 
 def _said(content: Any, role: str = "assistant") -> list[Any]:
     return [{"role": role, "content": content}]
+
+
+def _event(item: Item) -> list[Any] | None:
+    """A text that is done, and the whole response at the end; deltas stand in both again."""
+    kind = item.get("type")
+    if kind in ("response.output_text.done", "response.refusal.done"):
+        return _said(item.get("text", item.get("refusal")))
+    response = item.get("response") if kind in ("response.completed", "response.incomplete") else None
+    return _list(response.get("output")) if isinstance(response, Mapping) else None
 
 
 def _letta(item: Item) -> list[Any] | None:
@@ -89,7 +110,7 @@ def _dotnet(item: Item) -> list[Any] | None:
 
 
 def _lowered(value: Any) -> Any:
-    return {key.lower(): entry for key, entry in value.items()} if isinstance(value, Mapping) else value
+    return {str(key).lower(): entry for key, entry in value.items()} if isinstance(value, Mapping) else value
 
 
 def _artifact(item: Item) -> list[Any] | None:

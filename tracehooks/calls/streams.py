@@ -29,7 +29,7 @@ def piece_of(item: Any, *, google: bool = False) -> str | None:
         return _openai(item, choices)
     if not _BEDROCK.isdisjoint(item):
         return _delta(item.get("contentBlockDelta"))
-    if item.get("type") in _ANTHROPIC:
+    if isinstance(kind := item.get("type"), str) and kind in _ANTHROPIC:
         return _delta(item)
     candidates = item.get("candidates") if google else None
     if isinstance(candidates, list | tuple):
