@@ -30,7 +30,9 @@ FromOption = Annotated[
 ToOption = Annotated[
     str | None, typer.Option("--to", "--until", metavar="TIME", help="Calls before this time.")
 ]
-MARKDOWN_HELP = "Write Markdown for a pull request or job summary; - is standard output."
+WindowOption = Annotated[
+    str | None, typer.Option("--window", metavar="SPAN", help="all, since_last, or so long back, as 24h.")
+]
 JOB_HELP = "toxicity, noise, or nightly for both."
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help=JOB_HELP)]
 RunArgument = Annotated[
@@ -66,6 +68,8 @@ AgentOption = Annotated[
         help="Ask this one: a name of agents in the settings, module:function, or an http address.",
     ),
 ]
+
+MARKDOWN_HELP = "Write Markdown for a pull request or job summary; - is standard output."
 
 JOBS = ("toxicity", "noise")
 NIGHTLY = "nightly"

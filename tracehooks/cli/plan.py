@@ -20,6 +20,7 @@ from tracehooks.cli.options import (
     TagOption,
     ToOption,
     TypeOption,
+    WindowOption,
     jobs_named,
     only_for,
     time_option,
@@ -48,9 +49,7 @@ def plan(
     config: ConfigOption = None,
     start: FromOption = None,
     end: ToOption = None,
-    window: Annotated[
-        str | None, typer.Option("--window", metavar="SPAN", help="all, since_last, or so long back, as 24h.")
-    ] = None,
+    window: WindowOption = None,
     rescore: Annotated[bool, typer.Option("--rescore", help="Count in what has a score already.")] = False,
     dataset: DatasetOption = None,
     case: CaseOption = None,

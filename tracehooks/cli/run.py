@@ -27,6 +27,7 @@ from tracehooks.cli.options import (
     TagOption,
     ToOption,
     TypeOption,
+    WindowOption,
     jobs_named,
     only_for,
     time_option,
@@ -56,9 +57,7 @@ def run(
     config: ConfigOption = None,
     start: FromOption = None,
     end: ToOption = None,
-    window: Annotated[
-        str | None, typer.Option("--window", metavar="SPAN", help="all, since_last, or so long back, as 24h.")
-    ] = None,
+    window: WindowOption = None,
     rescore: Annotated[bool, typer.Option("--rescore", help="Judge again what has a score already.")] = False,
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="A window with nothing to judge passes.")
