@@ -1,6 +1,7 @@
 """Our own way to an OTLP endpoint for events and metrics, where the application has none."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -16,8 +17,6 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
 from tracehooks.exporters.otlp_quiet import quiet
-
-MINUTE = 60_000  # milliseconds
 
 
 class _Collecting(LogRecordExporter):
@@ -55,6 +54,6 @@ class OtlpOutlet:
 
 
 def own_meters(resource: Mapping[str, str]) -> Any:
-    """A MeterProvider that exports over OTLP, each minute and when it is flushed."""
-    reader = PeriodicExportingMetricReader(OTLPMetricExporter(), export_interval_millis=MINUTE)
+    """A MeterProvider that exports over OTLP when it is flushed; it has no thread that would outlive it."""
+    reader = PeriodicExportingMetricReader(OTLPMetricExporter(), export_interval_millis=inf)
     return MeterProvider([reader], Resource.create(resource), shutdown_on_exit=False)

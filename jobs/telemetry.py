@@ -6,6 +6,7 @@ They are marked as internal, so that no night takes them for a call of an agent.
 import os
 from collections.abc import Mapping
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from opentelemetry import metrics, trace
@@ -122,5 +123,5 @@ def _own_meters() -> Any:
     from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
     from opentelemetry.sdk.resources import Resource
 
-    reader = PeriodicExportingMetricReader(OTLPMetricExporter())
+    reader = PeriodicExportingMetricReader(OTLPMetricExporter(), export_interval_millis=inf)
     return MeterProvider([reader], Resource.create({"service.name": SERVICE}), shutdown_on_exit=False)
