@@ -69,14 +69,19 @@ def _run(store: Store, server: FakeOpenAI, budget: dict[str, Any], **judge: Any)
     return ToxicityNight(settings=settings, store=store, clock=lambda: LATER).run()
 
 
-def four_workers(folder: Path, runs: Sequence[int], dollars: float) -> list[tuple[int, int, RunRecord]]:
-    """Four processes, a night for each seed: of each what was charged, what was counted, and the run."""
+def four_workers(
+    folder: Path, runs: Sequence[int], dollars: float, url: str | None = None
+) -> list[tuple[int, int, RunRecord]]:
+    """Four processes, a night for each seed: of each what was charged, what was counted, and the run.
+
+    Each has a store of its own, a SQLite file, unless the one night is to be at ``url``.
+    """
     judges = [Priced(seed) for seed in runs]
     configs, found = [], []
     servers = [FakeOpenAI(judge, keep=False) for judge in judges]
     for seed, server in zip(runs, servers, strict=True):
         server.__enter__()
-        where = f"sqlite:///{folder}/{seed}.db"
+        where = url or f"sqlite:///{folder}/{seed}.db"
         with open_store(where) as store:
             fill(store, mixed(40, 0))
         config = folder / f"{seed}.yaml"
@@ -84,19 +89,27 @@ def four_workers(folder: Path, runs: Sequence[int], dollars: float) -> list[tupl
         configs.append(str(config))
     command = [sys.executable, "-m", "tests.jobs.budget_process", *configs]
     workers = [subprocess.Popen(command, cwd=ROOT) for _ in range(4)]
-    assert [worker.wait(600) for worker in workers] == [0, 0, 0, 0]
+    try:
+        assert [worker.wait(600) for worker in workers] == [0, 0, 0, 0]
+    finally:
+        for worker in workers:
+            worker.kill()
     for seed, judge, server in zip(runs, judges, servers, strict=True):
         server.__exit__(None, None, None)
-        with open_store(f"sqlite:///{folder}/{seed}.db") as store:
+        with open_store(url or f"sqlite:///{folder}/{seed}.db") as store:
             run = store.runs.latest("toxicity")
             assert run is not None
             found.append((judge.nanos, store.accounts.spent(run_scope(run)).nanos, run))
     return found
 
 
-def test_four_workers_never_spend_a_cent_over(tmp_path: Path) -> None:
-    """Four processes, one capped night, three times: what the server charged is within the cap."""
-    for charged, counted, run in four_workers(tmp_path, range(3), dollars=0.4):
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_four_workers_never_spend_a_cent_over(
+    tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """Four processes, one capped night: what the server charged is within the cap, on each database."""
+    url = request.getfixturevalue(f"{database}_url")
+    for charged, counted, run in four_workers(tmp_path, [1], dollars=0.4, url=url):
         assert charged <= 400_000_000
         assert counted == charged
         assert run.counts["scored"] >= 5
