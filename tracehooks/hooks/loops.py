@@ -2,6 +2,7 @@
 
 A scorer that awaits holds nobody up. One that blocks its loop, written async or not, would hold up all
 others; a loop that does not move for a second is left behind, and each scorer on it gets one of its own.
+A process that is starved or suspended does not look either, and no scorer is begun twice for that.
 """
 
 import asyncio
@@ -13,7 +14,8 @@ from tracehooks.async_worker import AsyncWorker
 from tracehooks.breathing import breathe
 
 BEAT = 0.25  # seconds between the signs of life of a loop that has work
-BLOCKED = 1.0  # seconds without one
+BLOCKED = 1.0  # seconds without one, while somebody looks
+GAP = 0.9  # seconds between two looks in which not the loop stood still, but the whole process
 
 Work = Callable[["Loop"], Awaitable[None]]
 
@@ -25,6 +27,7 @@ class Loop:
         self._worker: AsyncWorker[Work] = AsyncWorker(name, self._do)
         self._beat = monotonic()
         self._beats = False
+        self._seen = self._since = self._looked = self._beat  # the last sign, first seen when, and last look
 
     @property
     def is_alive(self) -> bool:
@@ -38,8 +41,11 @@ class Loop:
         return self._worker.put(work)
 
     def is_blocked(self, now: float) -> bool:
-        """Whether it has work and does not move."""
-        return now - self._beat > BLOCKED and self._worker.pending > 0
+        """Whether it has work and does not move. Ask every half second, or more often."""
+        if self._beat != self._seen or now - self._looked > GAP:
+            self._seen, self._since = self._beat, now
+        self._looked = now
+        return now - self._since > BLOCKED and self._worker.pending > 0
 
     def close(self) -> None:
         """Take no more, and stop as soon as it moves."""
