@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from tracehooks.jobs.belonging import check_project
 from tracehooks.jobs.drivers import Driver, Order
 from tracehooks.jobs.keeper import UNDER_WAY
 from tracehooks.jobs.timetable import Slot, Timetable
@@ -59,9 +60,13 @@ class Dispatcher:
         return not since <= self.clock() < until
 
     def act(self) -> RunRecord | None:
-        """Do what is due. Returns the run that came of it; None when nothing did."""
+        """Do what is due. Returns the run that came of it; None when nothing did.
+
+        Raises ConfigurationError when the store is another project's.
+        """
         if not self.is_due():
             return None
+        check_project(self.store, self.settings.project)  # whose due times are those noted there?
         self._quiet = None
         firing = self._firing(self.clock())
         if firing is None or firing.state != "open":

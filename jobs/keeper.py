@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from tracehooks.jobs.belonging import check_project, check_run
 from tracehooks.scoring import Deliverer
 from tracehooks.scoring.coordinator import is_dead
 from tracehooks.scoring.holding import LEASE, Holding
@@ -33,8 +34,20 @@ class RunKeeper:
     owner: str
     clock: Callable[[], datetime] = utc_now
 
+    def open(self, job: str, start: datetime, end: datetime, plan: Mapping[str, Any]) -> RunRecord:
+        """The run of ``job`` over the window, made if need be.
+
+        Raises ConfigurationError when the store is another project's.
+        """
+        check_project(self.store, self.settings.project)
+        return self.store.runs.open(job, start, end, plan=plan)
+
     def take(self, run: RunRecord, **fresh: Any) -> RunRecord | None:
-        """The run, ours now and changed by ``fresh``; None while another process works on it."""
+        """The run, ours now and changed by ``fresh``; None while another process works on it.
+
+        Raises ConfigurationError for a run of another project.
+        """
+        check_run(run, self.settings.project)
         return self.store.runs.take(run.id, self.owner, LEASE, is_gone=is_dead, **fresh)
 
     @contextmanager

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tracehooks.errors import ConfigurationError
+from tracehooks.jobs.belonging import check_project
 from tracehooks.jobs.keeper import UNDER_WAY, RunKeeper, utc_now
 from tracehooks.jobs.noise_judging import NoiseJudging
 from tracehooks.jobs.noise_outcome import NoiseOutcome, pass_report
@@ -94,6 +95,7 @@ class NoiseNight:
 
     def preview(self) -> NoisePreview:
         """What :meth:`run` would do now; nothing is written and nobody is asked."""
+        check_project(self.store, self.settings.project)
         rows = [row for dataset in self._chosen.datasets for row in dataset.rows()]
         types = sorted({variant.noise_type for _, variant in rows})
         plan = self._plan()
@@ -126,7 +128,7 @@ class NoiseNight:
     def run(self) -> RunRecord:
         """Run the night: a fresh pass, whose window is its start."""
         now = self.clock()
-        run = self.store.runs.open(JOB, now, now, plan=self._plan())
+        run = self._keeper.open(JOB, now, now, plan=self._plan())
         return self._go_on(self._taken(run))
 
     def attempt(self, moment: datetime) -> RunRecord | None:
@@ -134,7 +136,7 @@ class NoiseNight:
 
         One that has come to an end, be it that it failed, stays as it is.
         """
-        run = self.store.runs.open(JOB, moment, moment, plan=self._plan())
+        run = self._keeper.open(JOB, moment, moment, plan=self._plan())
         if run.state not in UNDER_WAY or is_early(self.store, run, self.clock()):
             return run
         self._check_unchanged(run)

@@ -16,6 +16,7 @@ from apscheduler.executors.pool import BasePoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
+from tracehooks.errors import ConfigurationError
 from tracehooks.jobs.dispatch import Dispatcher
 from tracehooks.jobs.drivers import DRIVERS, job_settings, scheduled_jobs
 from tracehooks.jobs.keeper import utc_now
@@ -137,6 +138,8 @@ class Scheduler:
         try:
             if not self._stopping.is_set():
                 self._dispatchers[name].act()
+        except ConfigurationError as error:
+            logger.error("%s is not run: %s", name, error)
         except Exception as error:
             logger.exception("%s could not be run: %s: %s", name, type(error).__name__, error)
         finally:

@@ -10,6 +10,7 @@ from typing import Any
 from tracehooks.errors import PartialReadError
 from tracehooks.gate import Ruling, rule_on_rate
 from tracehooks.jobs.assessment import Assessment, assess
+from tracehooks.jobs.belonging import check_project
 from tracehooks.jobs.keeper import UNDER_WAY, RunKeeper, utc_now
 from tracehooks.jobs.windows import ResolvedWindow, resolve_window
 from tracehooks.records import Reason, Verdict
@@ -81,6 +82,7 @@ class ToxicityNight:
 
     def preview(self, start: datetime | None = None, end: datetime | None = None) -> Preview:
         """What :meth:`run` would do now; nothing is written and no judge is asked."""
+        check_project(self.store, self.settings.project)
         resolved = resolve_window(
             self.store, JOB, self._job, self.clock(), start, end, is_local=self._is_local
         )
@@ -108,7 +110,7 @@ class ToxicityNight:
         now = self.clock()
         resolved = resolve_window(self.store, JOB, self._job, now, start, end, is_local=self._is_local)
         plan = self._plan(resolved)
-        run = self.store.runs.open(JOB, *resolved.window, plan=plan)
+        run = self._keeper.open(JOB, *resolved.window, plan=plan)
         fresh = {"plan": plan, "counts": {}, "started": now, "ended": None, "verdict": None, "reasons": ()}
         mine = self._keeper.take(run, **fresh)
         return self._help(run) if mine is None else self._go_on(mine)
@@ -118,7 +120,7 @@ class ToxicityNight:
 
         One that has come to an end, be it that it failed, stays as it is.
         """
-        run = self.store.runs.open(JOB, *resolved.window, plan=self._plan(resolved))
+        run = self._keeper.open(JOB, *resolved.window, plan=self._plan(resolved))
         if run.state not in UNDER_WAY or is_early(self.store, run, self.clock()):
             return run
         mine = self._keeper.take(run, states=UNDER_WAY)

@@ -50,9 +50,11 @@ def schedule(config: ConfigOption = None) -> int:
 
 
 def _made(settings: Settings, store: Store) -> "Scheduler":
+    from tracehooks.jobs.belonging import check_project
     from tracehooks.jobs.drivers import DRIVERS
     from tracehooks.jobs.scheduler import Scheduler
 
+    check_project(store, settings.project)
     scheduler = Scheduler(settings, store, ended=_tell)
     for name, driver in DRIVERS.items():
         if reason := driver.missing(settings):
