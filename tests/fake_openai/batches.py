@@ -53,9 +53,9 @@ class Batches:
         match (method, parts):
             case "POST", ["files"]:
                 return self._upload(headers, content)
-            case "GET", ["files", name, "content"] if name in self.contents:
+            case "GET", ["files", name, "content"] if name in self.contents and name not in self.deleted:
                 return Wire(body=self.contents[name], content_type="application/octet-stream")
-            case "GET", ["files", name] if name in self.files:
+            case "GET", ["files", name] if name in self.files and name not in self.deleted:
                 return raw(self.files[name])
             case "DELETE", ["files", name] if name in self.files:
                 self.deleted.append(name)

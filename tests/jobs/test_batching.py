@@ -220,6 +220,64 @@ def test_a_lost_reply_makes_no_second_batch(store: Store, marked: bool) -> None:
     assert run.report["batch"]["judged"] == 9
 
 
+def test_the_deleted_files_of_earlier_batches_do_not_hide_a_later_one(store: Store) -> None:
+    """On a server without metadata files are looked at; that of a batch collected before is no more."""
+    fill(store, mixed(10, 0))
+    with FakeOpenAI(ToxicWords(), batches=Batches(marked=False)) as server:
+        settings, batches = _settings(server), _batches(server)
+        waiting = _night(store, settings).run()
+        batches.finish(ToxicWords())
+        _night(store, settings, 1).resume(waiting)
+        batches.lost = 1
+        again = _night(store, settings, 2, rescore=True).run()
+        batches.finish(ToxicWords())
+        run = _night(store, settings, 3).resume(again)
+        assert (len(batches.made), server.count) == (2, 2)
+    assert run.report["batch"]["judged"] == 9
+
+
+def test_a_spent_quota_makes_no_batch(store: Store) -> None:
+    """The call that is judged live before says so, and the run ends; resumed, it makes one."""
+    fill(store, mixed(10, 0))
+    with FakeOpenAI([status(429, "insufficient_quota")], batches=Batches()) as server:
+        run = _night(store, _settings(server)).run()
+        assert (run.state, run.waiting, server.count) == ("failed", False, 1)
+        assert not _batches(server).files
+    assert run.counts["unscored"] == {"quota": 1, "not_attempted": 9}
+    assert "quota" in run.reasons[1]
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        assert _night(store, _settings(server), 1).resume(run).waiting
+        assert len(_batches(server).requests()) == 8
+
+
+def test_turned_off_meanwhile_a_batch_is_still_waited_for(store: Store) -> None:
+    """What is in it was asked and will be paid for: to ask it live would pay for it twice."""
+    fill(store, mixed(10, 0))
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        first = _night(store, _settings(server)).run()
+        window = first.window_start, first.window_end
+        again = _night(store, _settings(server, None), 1).run(*window)
+        assert (again.id, again.waiting, server.count) == (first.id, True, 1)
+        _batches(server).finish(ToxicWords())
+        run = _night(store, _settings(server, None), 2).run(*window)
+        assert (len(_batches(server).made), server.count) == (1, 1)
+    assert run.report["batch"]["judged"] == 9
+    assert (run.state, run.counts["scored"]) == ("finished", 10)
+
+
+def test_no_live_request_waits_for_what_a_batch_holds(store: Store) -> None:
+    """A batch holds most of the day's budget: the next run is told at once that there is no room."""
+    fill(store, mixed(40, 0))
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        budget = {"day": {"dollars": 0.1}}
+        assert _night(store, _settings(server, budget=budget)).run().waiting
+        live = _night(store, _settings(server, None, budget=budget), rescore=True)
+        run = live.run(NOON - timedelta(hours=1), EVENING)
+    assert run.state == "finished"
+    assert run.counts["unscored"]["over_budget"] > 0
+    assert _adds_up(run)
+
+
 def test_error_lines_that_a_live_request_would_repeat_are_asked_again(store: Store) -> None:
     """openai/openai-openapi#302: a 500 is no result, a 400 is one, as live; both lie in the response.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.fake_openai import FakeOpenAI, Reply, block, chat
+from tests.fake_openai import FakeOpenAI, Reply, block, chat, status
 from tests.stored import NOON, agent_span
 from tracehooks.jobs.toxicity import ToxicityNight
 from tracehooks.records import Verdict
@@ -74,6 +74,19 @@ def test_a_swapped_judge_makes_the_night_inconclusive_until_it_is_meant(store: S
         meant = _run(store, server, NIGHTS + 3, canaries={"share": 1, "since": since})
     assert meant.verdict is Verdict.PASS
     assert isinstance(since, date)
+
+
+def test_a_spent_quota_ends_the_canaries_and_they_are_judged_when_the_run_goes_on(store: Store) -> None:
+    """Not one text after another is turned down; nothing of it is taken for what the judge says."""
+    judge = {"model": "m", "api_key": "k", "concurrency": 2, "attempts": 1}
+    with FakeOpenAI(lambda body: status(429, "insufficient_quota")) as server:
+        run = _run(store, server, 0, judge={**judge, "base_url": server.url})
+        assert server.count <= 4
+    assert (run.state, run.report["canaries"]) == ("failed", None)
+    with FakeOpenAI(Labelled()) as server:
+        run = _night(store, server, 0, judge={**judge, "base_url": server.url}).resume(run)
+    assert run.state == "finished"
+    assert run.report["canaries"]["judged"] == 30
 
 
 def test_canaries_are_no_calls_of_the_night_and_are_paid_for(store: Store) -> None:

@@ -26,6 +26,19 @@ def test_what_is_held_is_not_free(store: Store) -> None:
     assert store.accounts.spent("run:1") == Spent(calls=3, input_tokens=20, output_tokens=5, nanos=15)
 
 
+def test_nobody_waits_for_what_a_batch_holds(store: Store) -> None:
+    """It is held for days: who finds the room taken by it is told so at once, who finds others waits."""
+    for _ in range(2):
+        _held(store.accounts.reserve([RUN], MOST, timedelta(days=2)))
+    full = store.accounts.reserve([RUN], MOST, LONG)
+    assert full == NoRoom(scope="run:1", limit="nanos", for_now=False)
+    other = Allowance(scope="run:2", tokens=100)
+    _held(store.accounts.reserve([other], MOST, timedelta(days=2)))
+    _held(store.accounts.reserve([other], MOST, LONG))
+    full = store.accounts.reserve([other], MOST, LONG)
+    assert full == NoRoom(scope="run:2", limit="tokens", for_now=True)
+
+
 def test_a_request_fits_into_all_accounts_or_none(store: Store) -> None:
     """The fourth call of a day leaves no trace in the run's account."""
     for _ in range(3):

@@ -97,10 +97,18 @@ class BatchApi:
                 if remote.marks:
                     is_it = marks.items() <= remote.marks.items()
                 else:
-                    is_it = (await client.files.retrieve(batch.input_file_id)).filename == name
+                    is_it = await self._is_named(batch.input_file_id, name)
                 if is_it:
                     found.append(remote)
         return found[::-1]
+
+    async def _is_named(self, file_id: str, name: str) -> bool:
+        """Whether a file has the name. One that is deleted was that of a batch that has been collected."""
+        try:
+            async with self._client(missing=NoSuchBatch) as client:
+                return (await client.files.retrieve(file_id)).filename == name
+        except NoSuchBatch:
+            return False
 
     async def get(self, remote_id: str) -> RemoteBatch:
         """The batch as it is now. Raises NoSuchBatch."""

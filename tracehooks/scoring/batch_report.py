@@ -23,10 +23,10 @@ def batch_dict(settings: Settings, store: "Store", run: "RunRecord") -> dict[str
     ``requests`` were sent, ``answered`` and ``failed`` came back. Of the run's results ``judged`` came from a
     batch and ``live`` from requests of their own. Dollars are None where no price is known.
     """
-    if run.plan.get("batch_seconds") is None:
+    batches, seconds = store.batches.of_run(run.id), run.plan.get("batch_seconds")
+    if seconds is None and not batches:
         return None
-    batches, ways = store.batches.of_run(run.id), _ways(store, run)
-    due = run.started + timedelta(seconds=run.plan["batch_seconds"])
+    due, ways = run.started + timedelta(seconds=seconds or 0), _ways(store, run)
     reasons = [batch.detail for batch in batches if batch.detail]
     return {
         "waiting": any(not batch.is_over for batch in batches),

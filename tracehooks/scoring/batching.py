@@ -72,13 +72,16 @@ class Batching:
 
         Only the run's owner does anything; whoever helps waits for what comes of it.
         """
-        if self._wait is None:
+        if not self._is_batched:
             return False
         if self.run.owner == self.coordinator.owner:
             if not self._batches():
                 if self._is_elsewhere():
                     return True  # the other run's results will be ours, too
                 self._make_up()
+                if self.first.stopped:
+                    self.coordinator.stopped = self.first.stopped
+                    return False
             asyncio.run(self._advance_all())
             self._settle()
         found = self._batches()
@@ -86,16 +89,21 @@ class Batching:
 
     def replies(self) -> AbstractContextManager[None]:
         """Within it the judge's answers are those that the batches brought, where they did."""
-        return posting(None if self._wait is None else Replies(self._store, self.run.id))
+        return posting(Replies(self._store, self.run.id) if self._is_batched else None)
 
     def close(self) -> None:
         """Forget the requests, once everything is judged."""
-        if self._wait is not None and not self._store.items.remaining(self.run.id):
+        if self._is_batched and not self._store.items.remaining(self.run.id):
             self._store.batches.drop_letters(self.run.id)
 
     @property
     def _store(self) -> Store:
         return self.coordinator.store
+
+    @property
+    def _is_batched(self) -> bool:
+        """Whether it has to do with batches: also with those of before they were turned off."""
+        return self._wait is not None or bool(self._batches())
 
     @property
     def _wait(self) -> timedelta | None:
@@ -117,6 +125,8 @@ class Batching:
     def _make_up(self) -> None:
         """Remember what is to be sent, before anything is."""
         letters = [] if self._api is None else self._questions()
+        if self.first.stopped:
+            return  # a batch would be turned down just so
         made_up = list(self._filled(letters))
         if not made_up:
             nothing = "the budget had no room for it" if letters else "there was nothing to ask"
@@ -128,6 +138,8 @@ class Batching:
         if not self._unjudged():
             return []
         self._ask_one()
+        if self.first.stopped:
+            return []
         items = self._unjudged()
         self.stage(f"making up a batch of {len(items):,} calls")
         scorer, prepare = self.coordinator.scorer, self.coordinator.prepare

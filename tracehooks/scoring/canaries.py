@@ -10,7 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tracehooks.judges.memory import remembering
-from tracehooks.records import AgentCall, Status
+from tracehooks.records import AgentCall, Reason, Status
 from tracehooks.scoring.canary_shift import NIGHTS, Shift, shift_of
 from tracehooks.scoring.execute import run_scorer
 from tracehooks.settings import Settings
@@ -63,7 +63,10 @@ class CanaryCheck:
     deadline: float
 
     def judge(self, run: "RunRecord", planned: int) -> None:
-        """Judge the canaries and keep what was found, unless the run has done so already."""
+        """Judge the canaries and keep what was found, unless the run has done so already.
+
+        Where the judge's account has no quota left nothing is kept: they are judged when the run goes on.
+        """
         from tracehooks.store.canaries import CanaryNight
 
         texts = canaries_for(self.settings, self.scorer, planned)
@@ -71,6 +74,8 @@ class CanaryCheck:
             return
         with remembering(None):  # a remembered verdict says nothing about tonight's judge
             values = asyncio.run(self._values(texts))
+        if values is None:
+            return
         night = CanaryNight(
             run_id=run.id,
             score_name=self.scorer.name,
@@ -112,21 +117,25 @@ class CanaryCheck:
             others=[one.values for one in good if one.version != night.version],
         )
 
-    async def _values(self, texts: tuple[Canary, ...]) -> Mapping[str, float | None]:
-        slots = asyncio.Semaphore(self.settings.judge.concurrency)
+    async def _values(self, texts: tuple[Canary, ...]) -> Mapping[str, float | None] | None:
+        slots, spent = asyncio.Semaphore(self.settings.judge.concurrency), asyncio.Event()
 
         async def one(canary: Canary) -> float | None:
             async with slots:
                 seconds = self.deadline - time.time()
-                if seconds <= 0:
+                if seconds <= 0 or spent.is_set():
                     return None
                 call = AgentCall(input=canary.input, output=canary.output)
                 score = await run_scorer(self.scorer, call, seconds)
+                if score.reason_code is Reason.QUOTA:
+                    spent.set()
             if score.status is not Status.SCORED or not isinstance(score.value, float):
                 return None
             return score.value / getattr(self.scorer, "scale", 1.0)
 
         found = await asyncio.gather(*map(one, texts))
+        if spent.is_set():
+            return None
         return {canary.id: value for canary, value in zip(texts, found, strict=True)}
 
 

@@ -120,6 +120,7 @@ class Coordinator:
     ``all_results`` are those of ``sinks`` that also want what has no value, ``unwanted`` the names of scores
     that a sink is not to get, by sink. ``progress(tally, total)`` is called after each commit. ``prepare``
     gives the scorer a call as it needs to see it; ``labels`` of an item go into its score's metadata.
+    With ``stopped``, why it is of no use to ask the judge, it asks nothing and says so.
     """
 
     store: "Store"
@@ -137,6 +138,7 @@ class Coordinator:
     progress: Callable[[Tally, int], None] = lambda tally, total: None
     prepare: Callable[[AgentCall], AgentCall] = lambda call: call
     labels: Callable[[WorkItem], Mapping[str, Any]] = lambda item: {}
+    stopped: Reason | None = None
 
     async def work(self, run_id: str) -> Tally:
         """Do what is left of the run. Returns what this pass did; claims are given back whatever happens.
@@ -144,7 +146,7 @@ class Coordinator:
         What others hold is waited for, and taken over when they are gone: afterwards nothing is left, unless
         the judge is hopeless, time is up, or ``halted`` said so.
         """
-        self._tally, self._in_a_row = Tally(), 0
+        self._tally, self._in_a_row = Tally(stopped=self.stopped), 0
         self._last_reason: Reason | None = None
         self._held: dict[tuple[str, str, str], tuple[WorkItem, AgentCall | None]] = {}
         self._take_over()

@@ -68,7 +68,11 @@ class Spending:
         lasts = timedelta(seconds=need.seconds + SPARE_SECONDS)
         while True:
             settled, self._settled = self._settled, []
-            found = await self._reserved(self._allowances(), most, lasts, settled)
+            try:
+                found = await self._reserved(self._allowances(), most, lasts, settled)
+            except BaseException:  # what was settled comes with the next; a second time changes nothing
+                self._settled = settled + self._settled
+                raise
             if not isinstance(found, NoRoom):
                 self._under_way += 1
                 return found

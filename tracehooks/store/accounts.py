@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, Connection, Text, column, delete, insert, select, table, true, update
+from sqlalchemy import BigInteger, Connection, Text, column, delete, func, insert, select, table, true, update
 
 from tracehooks.errors import StoreError
 from tracehooks.store.database import Area, Database
@@ -38,6 +38,7 @@ HOLDS = table(
 )
 FIGURES = ("calls", "input_tokens", "output_tokens", "nanos", "held_tokens", "held_nanos")
 BETWEEN = "\n"
+SOON = timedelta(hours=1)  # in which a request under way is settled; what is held for longer is in a batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,8 @@ class Hold:
 class NoRoom:
     """There is no room for a request in the account ``scope``.
 
-    ``for_now`` says that there may be once the requests under way have been settled.
+    ``for_now`` says that there may be once the requests under way have been settled. A batch takes hours, so
+    what is held for it does not count as under way.
     """
 
     scope: str
@@ -120,7 +122,7 @@ class Accounts:
             _open(connection, hold.scopes)
             for allowance in allowances:
                 row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.scope == allowance.scope)).one()
-                if (full := _why_full(row, allowance, most)) is not None:
+                if full := _why_full(row, allowance, most, _held_long(connection, allowance.scope, now)):
                     return full
             for allowance in allowances:
                 _take(connection, allowance, most)
@@ -183,14 +185,32 @@ def _take(connection: Connection, allowance: Allowance, most: Spent) -> None:
         raise StoreError(f"the account {allowance.scope} changed while a request was reserved; try again")
 
 
-def _why_full(row: Any, allowance: Allowance, most: Spent) -> NoRoom | None:
+def _held_long(connection: Connection, scope: str, now: int) -> Callable[[], tuple[int, int]]:
+    """The tokens and nanos of ``scope`` that are held for batches, read when somebody wants to know."""
+    tokens = func.coalesce(func.sum(HOLDS.c.input_tokens + HOLDS.c.output_tokens), 0)
+    query = select(tokens, func.coalesce(func.sum(HOLDS.c.nanos), 0)).where(
+        HOLDS.c.ends_at > now + duration_micros(SOON), HOLDS.c.scopes.contains(scope, autoescape=True)
+    )
+
+    def read() -> tuple[int, int]:
+        held_tokens, held_nanos = connection.execute(query).one()
+        return int(held_tokens), int(held_nanos)
+
+    return read
+
+
+def _why_full(
+    row: Any, allowance: Allowance, most: Spent, held_long: Callable[[], tuple[int, int]]
+) -> NoRoom | None:
     tokens, nanos = row.input_tokens + row.output_tokens + most.tokens, row.nanos + most.nanos
     if allowance.calls is not None and row.calls + 1 > allowance.calls:
         return NoRoom(scope=allowance.scope, limit="calls", for_now=False)
     if allowance.tokens is not None and tokens + row.held_tokens > allowance.tokens:
-        return NoRoom(scope=allowance.scope, limit="tokens", for_now=tokens <= allowance.tokens)
+        for_now = tokens + held_long()[0] <= allowance.tokens
+        return NoRoom(scope=allowance.scope, limit="tokens", for_now=for_now)
     if allowance.nanos is not None and nanos + row.held_nanos > allowance.nanos:
-        return NoRoom(scope=allowance.scope, limit="nanos", for_now=nanos <= allowance.nanos)
+        for_now = nanos + held_long()[1] <= allowance.nanos
+        return NoRoom(scope=allowance.scope, limit="nanos", for_now=for_now)
     return None
 
 
