@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from tracehooks.calls import SpanRecord, agent_calls
 from tracehooks.calls.langfuse import INPUT, OUTPUT
+from tracehooks.exporters.langfuse.candidates import Candidate
 from tracehooks.exporters.langfuse.filters import is_left_out
 from tracehooks.exporters.langfuse.observations import EVENT
-from tracehooks.exporters.langfuse.survey import NEVER, Candidate, waits, written
+from tracehooks.exporters.langfuse.survey import NEVER, waits, written
 from tracehooks.exporters.langfuse.traces import TOGETHER, Traces
 from tracehooks.records import AgentCall
 from tracehooks.scoring.drawing import DrawRequest

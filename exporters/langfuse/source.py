@@ -13,14 +13,16 @@ from datetime import UTC, datetime, timedelta
 from tracehooks.calls import SpanRecord
 from tracehooks.calls.named_text import TextPath
 from tracehooks.errors import InvalidScoreError, PartialReadError
+from tracehooks.exporters.langfuse.candidates import Candidate, Reservoir
 from tracehooks.exporters.langfuse.client import Client, Unreachable
+from tracehooks.exporters.langfuse.columns import Row
 from tracehooks.exporters.langfuse.expanding import Expander
 from tracehooks.exporters.langfuse.filters import RowFilter, is_left_out
 from tracehooks.exporters.langfuse.listings import Listings
 from tracehooks.exporters.langfuse.pages import Pages
 from tracehooks.exporters.langfuse.reading import read_scores
 from tracehooks.exporters.langfuse.server import Server, ServerFacts, ServerProblem, WrongKeys
-from tracehooks.exporters.langfuse.survey import Candidate, Reservoir, Row, Survey
+from tracehooks.exporters.langfuse.survey import Survey
 from tracehooks.exporters.langfuse.traces import Traces
 from tracehooks.judges.untraced import untraced
 from tracehooks.masking import masker

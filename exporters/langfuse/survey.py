@@ -10,19 +10,17 @@ the window. Of calls in traces that are not drawn the listing decides how many t
 below another one is no call of its own.
 """
 
-import math
 import re
-import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
+from tracehooks.exporters.langfuse.candidates import Candidate, Reservoir, candidate_of, cut_of, is_quiet
+from tracehooks.exporters.langfuse.columns import Columns, Row, columns_of
 from tracehooks.exporters.langfuse.filters import UNHEARD, apparent_name
 from tracehooks.exporters.langfuse.observations import AGENT
-from tracehooks.sampling import KEYS
 from tracehooks.scoring.drawing import DrawRequest
 from tracehooks.scoring.heads import CallHead
 
@@ -34,85 +32,9 @@ except ImportError:
     except ImportError:
         from hashlib import sha256
 
-Row = Mapping[str, Any]
-
 NEVER = timedelta(days=1)  # an observation that is open for longer will never be ended
-ALL = b"\xff" * 33  # greater than every key
 UNENDED = "~"  # greater than every time
-_WEB = re.compile(r"(?:HTTP )?(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\b|HTTP\b")
 _TRACE_ID, _SPAN_ID = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{16}")
-
-
-class Candidate(NamedTuple):
-    """An observation that may be a call, or be above some. ``quiet`` ones count only if they are."""
-
-    key: bytes
-    trace_id: str
-    span_id: str
-    name: str
-    start: str
-    parent: str | None
-    is_top: bool
-    quiet: bool
-
-    @property
-    def head(self) -> CallHead:
-        """What planning needs of it."""
-        return CallHead(self.trace_id, self.span_id, self.name)
-
-
-class Reservoir:
-    """The rows with the smallest keys among any number; all of a trace, or none of it."""
-
-    def __init__(self, most: int | None, cut: bytes) -> None:
-        self._most, self.cut = most, cut
-        self.was_cut = False
-        self.eligible = 0
-        self._kept: list[Candidate] = []
-
-    def add(self, candidates: Iterable[Candidate]) -> None:
-        """Take some whose keys are below ``cut``."""
-        self._kept += candidates
-        if self._most is not None and len(self._kept) > self._most + self._most // 2 + 100:
-            self._trim()
-
-    def candidates(self) -> list[Candidate]:
-        """What was kept, by key, trace and span."""
-        self._trim()
-        return sorted(self._kept)
-
-    def _trim(self) -> None:
-        self._kept.sort(key=_KEY)  # the rest of the order can wait
-        if self._most is not None and len(self._kept) > self._most:
-            self.cut, self.was_cut = self._kept[self._most].key, True
-            self._kept = [each for each in self._kept[: self._most] if each.key < self.cut]
-
-
-class _Columns:
-    """A page by its columns: what is asked of all rows at once is asked of a column, at little cost."""
-
-    __slots__ = (
-        *("distinct", "ends", "environments", "first", "ids", "keys"),
-        *("last", "parents", "trace_keys", "traces", "types"),
-    )
-
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self.ids = [row["id"] for row in rows]
-        self.distinct = frozenset(self.ids)
-        self.traces = [row["traceId"] for row in rows]
-        # listings are ordered by start, one way or the other
-        ends: list[str] = sorted((rows[0]["startTime"], rows[-1]["startTime"])) if rows else ["", ""]
-        self.first, self.last = ends
-        self.ends = [row["endTime"] for row in rows]
-        self.types = {row["type"] for row in rows}
-        self.parents = [row["parentObservationId"] for row in rows]
-        # a listing of few fields has none
-        self.environments = (
-            {row["environment"] for row in rows} if rows and "environment" in rows[0] else set()
-        )
-        # None where an id is not OpenTelemetry's
-        self.keys = _numbers(self.ids, 1)
-        self.trace_keys = _numbers(self.traces, 2)
 
 
 @dataclass(slots=True)
@@ -160,7 +82,7 @@ class Survey:
             keys = columns.trace_keys or ()
             if not with_agents.isdisjoint(keys):
                 rows = [row for row, key in zip(rows, keys, strict=True) if key not in with_agents]
-                columns = _columns(rows)
+                columns = columns_of(rows)
             rows, columns = self._due(rows, columns, columns.trace_keys)
             self.listed.extend(columns.trace_keys or ())
             self._offer(rows, columns, are_tops=True)
@@ -178,19 +100,17 @@ class Survey:
             nested -= below
             yield name, reservoir, found
 
-    def _admitted(
-        self, page: Sequence[Row], of_kind: Callable[[Row], bool]
-    ) -> tuple[Sequence[Row], _Columns]:
+    def _admitted(self, page: Sequence[Row], of_kind: Callable[[Row], bool]) -> tuple[Sequence[Row], Columns]:
         """The rows that count, each once. Rows that come twice are neighbours, or on two pages in a row."""
-        columns = _columns(page)
+        columns = columns_of(page)
         rows = page
         if not self._are_fine(page, columns, of_kind):
             rows = self._sorted_out(page, of_kind)
-            columns = _columns(rows)
+            columns = columns_of(rows)
         self._before = columns.distinct
         return rows, columns
 
-    def _are_fine(self, page: Sequence[Row], columns: _Columns, of_kind: Callable[[Row], bool]) -> bool:
+    def _are_fine(self, page: Sequence[Row], columns: Columns, of_kind: Callable[[Row], bool]) -> bool:
         """Whether all rows count, as they do where the server knows every condition: asked at little cost."""
         return (
             self.passes is None
@@ -218,8 +138,8 @@ class Survey:
         return [row for key, row in ids.items() if key not in self._before]
 
     def _due(
-        self, rows: Sequence[Row], columns: _Columns, keys: Sequence[int] | None
-    ) -> tuple[Sequence[Row], _Columns]:
+        self, rows: Sequence[Row], columns: Columns, keys: Sequence[int] | None
+    ) -> tuple[Sequence[Row], Columns]:
         """The rows that are decided about now: neither open, nor too young, nor seen by an earlier run."""
         settled, window_start = written(self.request.settled), written(self.request.window_start)
         is_settled = all(columns.ends) and max(columns.ends, default="") <= settled
@@ -229,15 +149,15 @@ class Survey:
         kept = []
         for row, key in zip(rows, keys or (), strict=True):
             if waits(row, settled, never):
-                self.deferred.append(_candidate(row, b"").head)
+                self.deferred.append(candidate_of(row, b"").head)
             elif row["startTime"] >= window_start:
                 kept.append(row)
             elif not self.request.was_seen(key):
                 self.late += 1
                 kept.append(row)
-        return kept, _columns(kept)
+        return kept, columns_of(kept)
 
-    def _offer(self, rows: Sequence[Row], columns: _Columns, *, are_tops: bool = False) -> None:
+    def _offer(self, rows: Sequence[Row], columns: Columns, *, are_tops: bool = False) -> None:
         if self.request.stratified:
             for row in rows:
                 one = self._reservoir(apparent_name(str(row.get("name") or "")))
@@ -251,14 +171,14 @@ class Survey:
         salt, cut = self.request.salt, reservoir.cut
         reservoir.eligible += len(rows)
         if are_tops:
-            reservoir.eligible -= sum(map(_is_quiet, rows))
+            reservoir.eligible -= sum(map(is_quiet, rows))
         # most keys are looked at once, and not worth a list
         small = [
             place for place, trace in enumerate(traces) if sha256((salt + trace).encode()).digest() < cut
         ]
         if small:
             reservoir.add(
-                _candidate(rows[place], sha256((salt + traces[place]).encode()).digest(), is_top=are_tops)
+                candidate_of(rows[place], sha256((salt + traces[place]).encode()).digest(), is_top=are_tops)
                 for place in small
             )
 
@@ -268,34 +188,10 @@ class Survey:
         return self._reservoirs[name]
 
 
-def cut_of(rate: float | None) -> bytes:
-    """The first six bytes that no key of a sample of ``rate`` reaches; ALL for no rate, or for 1."""
-    bound = KEYS if rate is None else math.ceil(rate * KEYS)
-    return ALL if bound >= KEYS else bound.to_bytes(6, "big")
-
-
 def written(time: datetime) -> str:
     """``time`` as Langfuse writes times, to the millisecond, never later than it is."""
     time = time.astimezone(UTC)
     return f"{time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}Z"
-
-
-def _candidate(row: Row, key: bytes, *, is_top: bool = False) -> Candidate:
-    return Candidate(
-        key,
-        row["traceId"],
-        row["id"],
-        apparent_name(str(row.get("name") or "")),
-        row["startTime"],
-        row.get("parentObservationId") or None,
-        is_top,
-        is_top and _is_quiet(row),
-    )
-
-
-def _is_quiet(row: Row) -> bool:
-    """Whether it looks like a web framework's span."""
-    return _WEB.match(row.get("name") or "") is not None
 
 
 def waits(row: Row, settled: str, never: str) -> bool:
@@ -306,24 +202,6 @@ def waits(row: Row, settled: str, never: str) -> bool:
 
 def _key(hexadecimal: str) -> int:
     return int(hexadecimal, 16) if _SPAN_ID.fullmatch(hexadecimal) else 0
-
-
-def _numbers(ids: Sequence[str], words: int) -> "array[int] | None":
-    """The first eight bytes of each id, as numbers; None where one is not ``words`` times that long.
-
-    An id is hexadecimal in lower case, and nothing else.
-    """
-    numbers = array("Q")
-    try:
-        text = "".join(ids)
-        numbers.frombytes(bytes.fromhex(text))
-    except (ValueError, TypeError):
-        return None
-    if len(numbers) != words * len(ids) or numbers.tobytes().hex() != text:
-        return None
-    if sys.byteorder == "little":
-        numbers.byteswap()
-    return numbers[::words]
 
 
 def _addressable(row: Row) -> bool:
@@ -342,14 +220,5 @@ def _is_top(row: Row) -> bool:
     )
 
 
-def _columns(rows: Sequence[Row]) -> _Columns:
-    try:
-        return _Columns(rows)
-    except KeyError:  # an older listing does not have them all
-        return _Columns([{**_LACKING, **row} for row in rows])
-
-
-_KEY = itemgetter(0)
-_LACKING: Row = {"endTime": None, "parentObservationId": None, "environment": None}
 _AGENTS = frozenset((AGENT,))
 _NOT_AT_THE_TOP = frozenset((AGENT, *UNHEARD)) - {"GENERATION"}
