@@ -2,22 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-import tracehooks
-from tracehooks import traced
+from tests.evaluating import Length, data_of, run
 from tracehooks.errors import ConfigurationError
-from tracehooks.evaluation import EvaluationResult, ItemResult, evaluate
-from tracehooks.records import AgentCall, Score, Verdict
+from tracehooks.evaluation import ItemResult, evaluate
+from tracehooks.records import AgentCall, Verdict
 from tracehooks.scorers import ToxicityScorer
 from tracehooks.scorers.function import FunctionScorer
-from tracehooks.store import Store, open_store
 from tracehooks.testing import ScriptedJudge
 
 CLEAN: dict[str, Any] = {"verdicts": [{"statement": "Hello.", "verdict": "no"}], "reason": "polite"}
@@ -27,30 +23,10 @@ RUDE: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Length:
-    """The length of the output in characters; higher is better."""
-
-    name: str = "length"
-    version: str = "1"
-    direction: str = "higher"
-
-    async def score(self, call: AgentCall) -> Score:
-        return Score.scored(self.name, float(len(call.output or "")))
-
-
-def _run(**options: Any) -> EvaluationResult:
-    return asyncio.run(evaluate(**options))
-
-
-def _data(count: int = 4) -> list[dict[str, Any]]:
-    return [{"input": "x" * n} for n in range(1, count + 1)]
-
-
 def test_every_item_meets_every_scorer_in_the_order_of_the_data() -> None:
     """Means over all items, n of n."""
-    result = _run(
-        data=_data(), scorers=[Length(), FunctionScorer(lambda call: 0.5, "half")], target=str.upper
+    result = run(
+        data=data_of(), scorers=[Length(), FunctionScorer(lambda call: 0.5, "half")], target=str.upper
     )
     assert [item.output for item in result.items] == ["X", "XX", "XXX", "XXXX"]
     assert result.scores["length"].mean == 2.5
@@ -80,7 +56,7 @@ def test_targets_of_every_shape_are_called() -> None:
         lambda text: later(text),
         lambda t: astream(t),
     ):
-        result = _run(data=[{"input": "a"}], scorers=[Length()], target=target)
+        result = run(data=[{"input": "a"}], scorers=[Length()], target=target)
         assert result.items[0].output == "a!"
 
 
@@ -93,7 +69,7 @@ def test_chat_messages_are_inputs_too() -> None:
         seen.append(given)
         return {"role": "assistant", "content": "Hello"}
 
-    result = _run(data=[{"input": messages}], scorers=[Length()], target=target)
+    result = run(data=[{"input": messages}], scorers=[Length()], target=target)
     assert seen == [messages]
     assert (result.items[0].call.input, result.items[0].call.output) == ("Hi", "Hello")
 
@@ -111,7 +87,7 @@ def test_chat_messages_are_inputs_too() -> None:
 def test_a_threshold_bounds_the_mean_in_the_bad_direction(thresholds: Any, verdict: Verdict) -> None:
     """confident-ai/deepeval#2901: no direction is guessed from a name; a mean of 0.4 is at most 0.4."""
     scorer = ToxicityScorer(ScriptedJudge([CLEAN, RUDE]))
-    result = _run(data=_data(2), scorers=[scorer], target=str.upper, thresholds=thresholds, concurrency=1)
+    result = run(data=data_of(2), scorers=[scorer], target=str.upper, thresholds=thresholds, concurrency=1)
     assert result.scores["toxicity"].mean == pytest.approx(0.4)
     assert result.verdict is verdict
 
@@ -119,15 +95,15 @@ def test_a_threshold_bounds_the_mean_in_the_bad_direction(thresholds: Any, verdi
 def test_higher_is_better_where_the_scorer_says_so() -> None:
     """LeBonhommePharma/FlexAIDdS#344."""
     for bound, verdict in ((2.5, Verdict.PASS), (2.6, Verdict.FAIL)):
-        result = _run(data=_data(), scorers=[Length()], target=str, thresholds={"length": bound})
+        result = run(data=data_of(), scorers=[Length()], target=str, thresholds={"length": bound})
         assert result.verdict is verdict
 
 
 def test_failures_of_a_judge_stay_in_the_denominator() -> None:
     """vibrantlabsai/ragas#3028: 2 scored of 10 is no evidence, whatever their mean."""
     judge = ScriptedJudge([CLEAN, CLEAN, *[TimeoutError()] * 8])
-    result = _run(
-        data=_data(10),
+    result = run(
+        data=data_of(10),
         scorers=[ToxicityScorer(judge)],
         target=str.upper,
         thresholds={"toxicity": 0.1},
@@ -148,7 +124,7 @@ def test_a_target_that_raises_is_counted_and_not_scored() -> None:
             raise KeyError("k")
         return text
 
-    result = _run(data=_data(4), scorers=[Length()], target=target, thresholds={"length": 1})
+    result = run(data=data_of(4), scorers=[Length()], target=target, thresholds={"length": 1})
     assert result.items[1].error == "KeyError: 'k'"
     assert result.scores["length"].unscored == {"not_attempted": 1}
     assert result.verdict is Verdict.INCONCLUSIVE
@@ -160,7 +136,7 @@ def test_one_scorer_that_raises_or_hangs_leaves_the_others_alone() -> None:
     def bad(call: AgentCall) -> float:
         raise RuntimeError("no")
 
-    result = _run(data=_data(3), scorers=[bad, Length()], target=str)
+    result = run(data=data_of(3), scorers=[bad, Length()], target=str)
     assert result.scores["bad"].unscored == {"scorer_error": 3}
     assert result.scores["length"].scored == 3
     assert result.verdict is Verdict.INCONCLUSIVE
@@ -168,16 +144,16 @@ def test_one_scorer_that_raises_or_hangs_leaves_the_others_alone() -> None:
 
 def test_nothing_to_evaluate_is_undecided() -> None:
     """agentclash/agentclash#901, HKUDS/LightRAG#4040: no mean, no pass."""
-    empty = _run(data=[], scorers=[Length()], target=str)
+    empty = run(data=[], scorers=[Length()], target=str)
     assert (empty.verdict, empty.scores["length"].mean) == (Verdict.INCONCLUSIVE, None)
-    silent = _run(data=_data(2), scorers=[ToxicityScorer(ScriptedJudge([]))], target=lambda text: "")
+    silent = run(data=data_of(2), scorers=[ToxicityScorer(ScriptedJudge([]))], target=lambda text: "")
     assert silent.scores["toxicity"].skipped == {"no_text": 2}
     assert silent.verdict is Verdict.INCONCLUSIVE
 
 
 def test_outputs_can_be_given_instead_of_a_target() -> None:
     """A recorded conversation."""
-    result = _run(data=[{"input": "a", "output": "abc"}], scorers=[Length()])
+    result = run(data=[{"input": "a", "output": "abc"}], scorers=[Length()])
     assert result.scores["length"].mean == 3.0
 
 
@@ -194,7 +170,7 @@ def test_each_item_is_reported_as_it_is_done_and_a_callback_that_raises_hurts_no
 
     for callback in (seen_by := later, broken):
         seen.clear()
-        result = _run(data=_data(5), scorers=[Length()], target=str, on_item_complete=callback)
+        result = run(data=data_of(5), scorers=[Length()], target=str, on_item_complete=callback)
         assert sorted(seen) == [0, 1, 2, 3, 4]
         assert result.scores["length"].scored == 5
     assert seen_by is later
@@ -212,7 +188,7 @@ def test_no_more_than_so_many_items_are_at_work() -> None:
         working -= 1
         return text
 
-    _run(data=_data(30), scorers=[Length()], target=target, concurrency=4)
+    run(data=data_of(30), scorers=[Length()], target=target, concurrency=4)
     assert peak == 4
 
 
@@ -229,25 +205,25 @@ def test_no_more_than_so_many_items_are_at_work() -> None:
 def test_a_threshold_that_cannot_be_meant_is_refused_before_anything_runs(thresholds: Any) -> None:
     """It names the threshold."""
     with pytest.raises(ConfigurationError, match="thresholds"):
-        _run(data=_data(), scorers=[Length()], target=lambda text: pytest.fail("ran"), thresholds=thresholds)
+        run(data=data_of(), scorers=[Length()], target=lambda text: pytest.fail("ran"), thresholds=thresholds)
 
 
 def test_a_bare_number_needs_a_direction() -> None:
     """confident-ai/deepeval#2901: a custom score without one is an error, not a guess."""
     with pytest.raises(ConfigurationError, match="no direction"):
-        _run(data=_data(), scorers=[lambda call: 1.0], target=str, thresholds={"<lambda>": 0.5})
+        run(data=data_of(), scorers=[lambda call: 1.0], target=str, thresholds={"<lambda>": 0.5})
 
 
 @pytest.mark.parametrize("row", [{}, {"output": "x"}, "text", None])
 def test_a_row_without_input_is_named(row: Any) -> None:
     """By its index."""
     with pytest.raises(ConfigurationError, match=r"data\[1\]"):
-        _run(data=[{"input": "a"}, row], scorers=[Length()], target=str)
+        run(data=[{"input": "a"}, row], scorers=[Length()], target=str)
 
 
 def test_the_result_prints_as_a_table() -> None:
     """Verdict first, n of n in it."""
-    text = str(_run(data=_data(), scorers=[Length()], target=str, thresholds={"length": 2}))
+    text = str(run(data=data_of(), scorers=[Length()], target=str, thresholds={"length": 2}))
     assert text.splitlines()[0].strip() == "PASS: 4 items"
     assert "4 of 4" in text
     assert "at least 2" in text
@@ -256,8 +232,8 @@ def test_the_result_prints_as_a_table() -> None:
 def test_the_table_fits_a_terminal() -> None:
     """At 80 columns as at 120; below it stands why it is no pass."""
     lies = FunctionScorer(lambda call: None, "a_score_with_quite_a_long_name", "lower")
-    result = _run(
-        data=_data(), scorers=[lies, Length()], target=str, thresholds={"length": {"min": 2, "max": 3}}
+    result = run(
+        data=data_of(), scorers=[lies, Length()], target=str, thresholds={"length": {"min": 2, "max": 3}}
     )
     for width in (80, 120):
         text = StringIO()
@@ -271,7 +247,7 @@ def test_the_table_fits_a_terminal() -> None:
 def test_two_scorers_of_one_name_are_refused() -> None:
     """One would hide the other."""
     with pytest.raises(ConfigurationError, match="named 'length'"):
-        _run(data=_data(), scorers=[Length(), Length()], target=str)
+        run(data=data_of(), scorers=[Length(), Length()], target=str)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +265,7 @@ def test_two_scorers_of_one_name_are_refused() -> None:
 def test_what_cannot_be_evaluated_is_named_before_anything_runs(wrong: dict[str, Any], said: str) -> None:
     """One sentence with the argument, and no error of Python's about what it is not."""
     with pytest.raises(ConfigurationError, match=said):
-        _run(**{"data": _data(), "scorers": [Length()], "target": str, **wrong})
+        run(**{"data": data_of(), "scorers": [Length()], "target": str, **wrong})
 
 
 def test_a_scorer_that_hangs_is_a_timeout() -> None:
@@ -299,147 +275,9 @@ def test_a_scorer_that_hangs_is_a_timeout() -> None:
         await asyncio.sleep(60)
         return 1.0
 
-    result = _run(data=_data(2), scorers=[hangs, Length()], target=str, timeout=0.1)
+    result = run(data=data_of(2), scorers=[hangs, Length()], target=str, timeout=0.1)
     assert result.scores["hangs"].unscored == {"timeout": 2}
     assert result.scores["length"].scored == 2
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Tracing runs, into this store."""
-    url = f"sqlite:///{tmp_path}/store.db"
-    tracehooks.init({"store": url, "project": "shop"})
-    with open_store(url) as opened:
-        yield opened
-    tracehooks.shutdown(5)
-
-
-@traced(kind="tool")
-def _tool(text: str) -> str:
-    return "tool"
-
-
-@traced
-def _plain(text: str) -> str:
-    _tool(text)
-    return text.upper()
-
-
-@traced
-async def _async(text: str) -> str:
-    await asyncio.sleep(0.001)
-    return text.upper()
-
-
-@traced
-def _stream(text: str) -> Iterator[str]:
-    yield from text.upper()
-
-
-@traced
-async def _astream(text: str) -> AsyncIterator[str]:
-    for letter in text.upper():
-        yield letter
-
-
-def _wrapped(text: str) -> str:
-    return _plain(text)
-
-
-@pytest.mark.parametrize("target", [_plain, _async, _stream, _astream, _wrapped])
-def test_where_tracing_runs_each_items_scores_go_onto_its_own_trace(store: Store, target: Any) -> None:
-    """Whatever the target's shape, and however many items are at work at once."""
-    result = _run(data=_data(12), scorers=[Length(), FunctionScorer(lambda call: 0.5, "half")], target=target)
-    assert tracehooks.flush(20)
-    calls = {call.ref: call for call in store.calls.latest(100)}
-    assert len(calls) == 12
-    for item in result.items:
-        stored = calls[item.call.ref]
-        assert (stored.input, stored.output) == (item.input, item.input.upper())
-        scores = {score.name: score for score in store.scores.of_trace(item.call.trace_id)}
-        assert scores["length"].value == item.scores["length"].value == len(item.input)
-        assert {(score.source, score.ref) for score in scores.values()} == {("evaluate", item.call.ref)}
-        assert len(scores) == 2
-
-
-def test_each_item_is_a_trace_of_its_own_wherever_evaluate_is_called(store: Store) -> None:
-    """Inside a traced call the items are no steps of it; session and user are handed on."""
-
-    @traced
-    async def nightly() -> EvaluationResult:
-        with tracehooks.trace_attributes(session_id="s-1"):
-            return await evaluate(data=_data(3), scorers=[Length()], target=_plain)
-
-    result = asyncio.run(nightly())
-    assert tracehooks.flush(20)
-    assert len({item.call.trace_id for item in result.items}) == 3
-    assert len(store.calls.latest(100)) == 4
-    assert {item.call.session_id for item in result.items} == {"s-1"}
-
-
-def test_a_target_that_nobody_traces_is_scored_and_not_stored(store: Store) -> None:
-    """There is no trace to put the scores on."""
-    result = _run(data=_data(3), scorers=[Length()], target=str.upper)
-    assert result.scores["length"].scored == 3
-    assert tracehooks.flush(20)
-    assert store.scores.page() == []
-
-
-def test_failures_go_onto_the_trace_as_what_they_are(store: Store) -> None:
-    """A target that raised is not attempted; a scorer that raised is an error; both have no value."""
-
-    @traced
-    def target(text: str) -> str:
-        if text == "xx":
-            raise KeyError("k")
-        return text
-
-    def bad(call: AgentCall) -> float:
-        raise RuntimeError
-
-    _run(data=_data(3), scorers=[Length(), bad], target=target)
-    assert tracehooks.flush(20)
-    assert tracehooks.stats()["feedback"] == {"attached": 6, "stored": 6, "dropped": {}, "pending": 0}
-    found = sorted((score.name, score.status.value, str(score.reason_code)) for score in store.scores.page())
-    assert found == [
-        ("bad", "unscored", "not_attempted"),
-        ("bad", "unscored", "scorer_error"),
-        ("bad", "unscored", "scorer_error"),
-        ("length", "scored", "None"),
-        ("length", "scored", "None"),
-        ("length", "unscored", "not_attempted"),
-    ]
-
-
-def test_the_whole_text_is_evaluated_where_the_record_is_cut(tmp_path: Path) -> None:
-    """langfuse/langfuse#6517."""
-    tracehooks.init({"store": f"sqlite:///{tmp_path}/store.db", "capture": {"max_bytes": 100}})
-    result = _run(data=[{"input": "x" * 500}], scorers=[Length()], target=_plain)
-    tracehooks.shutdown(5)
-    assert result.scores["length"].mean == 500
-
-
-def test_what_an_item_adds_to_its_call_stays_with_it(store: Store) -> None:
-    """Its further keys are metadata, for scorers that compare."""
-    seen: list[Any] = []
-
-    def compare(call: AgentCall) -> float:
-        seen.append(call.metadata["expected"])
-        return float(call.output == call.metadata["expected"])
-
-    result = _run(data=[{"input": "a", "expected": "A"}], scorers=[compare], target=_plain)
-    assert (seen, result.scores["compare"].mean) == (["A"], 1.0)
-
-
-def test_evaluating_leaves_nothing_behind(store: Store) -> None:
-    """No listener, and no spans of its items."""
-    from tracehooks import runtime
-
-    pipeline = runtime.pipeline()
-    assert pipeline is not None
-    before = pipeline.listeners, pipeline.starters
-    _run(data=_data(3), scorers=[Length()], target=_plain)
-    assert (pipeline.listeners, pipeline.starters) == before
 
 
 def test_a_target_that_leaves_fails_its_item_alone() -> None:

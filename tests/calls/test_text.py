@@ -5,20 +5,8 @@ from typing import Any
 
 import pytest
 
-from tracehooks.calls.text import Shape, agent_words, user_words
-
-SYSTEM = "SYSTEM-CANARY"
-TOOL = "TOOL-CANARY"
-THOUGHT = "THOUGHT-CANARY"
-
-
-def lc(name: str, content: Any, **more: Any) -> dict[str, Any]:
-    """A message as LangChain's constructor serialisation writes it."""
-    kwargs = {"content": content, "type": name[:2].lower(), **more}
-    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", name], "kwargs": kwargs}
-
-
-CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "x"}'}}
+from tests.calls.frameworks import CALL, SYSTEM, THOUGHT, TOOL, lc
+from tracehooks.calls.text import Shape, agent_words
 
 ANSWERS: dict[str, Any] = {
     "openai chat completion": {
@@ -335,114 +323,11 @@ def test_a_user_turn_without_words_is_no_new_round() -> None:
         assert agent_words(spoken).text == "let me look"
 
 
-QUESTIONS: dict[str, Any] = {
-    "text": "hi",
-    "openai request": {
-        "model": "m",
-        "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "hi"}],
-    },
-    "parts": [
-        {"role": "user", "content": [{"type": "image_url", "image_url": {}}, {"type": "text", "text": "hi"}]}
-    ],
-    "genai": [
-        {"role": "system", "parts": [{"type": "text", "content": SYSTEM}]},
-        {"role": "user", "parts": [{"type": "text", "content": "hi"}]},
-        {"role": "assistant", "parts": [{"type": "tool_call", "name": "find"}]},
-        {"role": "user", "parts": [{"type": "tool_call_response", "result": TOOL}]},
-    ],
-    "the last of many": [
-        {"role": "user", "content": "old"},
-        {"role": "assistant", "content": "answer"},
-        {"role": "user", "content": "hi"},
-    ],
-    "langchain batch": {"messages": [[lc("SystemMessage", SYSTEM), lc("HumanMessage", "hi")]]},
-    "google": {
-        "model": "g",
-        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
-        "config": {"system_instruction": SYSTEM},
-    },
-    "google text": {"model": "g", "contents": "hi"},
-    "openllmetry": {
-        "inputs": {"messages": [{"role": "user", "content": "hi"}]},
-        "tags": [],
-        "metadata": {"a": "b"},
-    },
-    "arguments": {"args": ["hi"], "kwargs": {}},
-    "keyword arguments": {"args": [], "kwargs": {"question": "hi"}},
-    "smolagents": {"task": "hi", "stream": False, "images": None},
-    "vercel": {"system": SYSTEM, "prompt": "hi"},
-    "haystack printed": {
-        "messages": ["ChatMessage(_role=<ChatRole.USER: 'user'>, _content=[TextContent(text='hi')])"]
-    },
-    "autogen printed": {
-        "messages": ["id='1' source='user' models_usage=None content='hi' type='TextMessage'"]
-    },
-    "one text of any name": {"customer_words": "hi", "limit": 3},
-    "one item": [{"role": "user", "content": "hi"}],
-    "pairs": [("system", SYSTEM), ("human", "hi")],
-}
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_the_users_last_words_are_found(name: str) -> None:
-    """Whatever the framework: never the system prompt, never a tool's output."""
-    assert user_words(QUESTIONS[name]).text == "hi"
-    assert user_words(json.dumps(QUESTIONS[name])).text == "hi"
-
-
 def test_several_texts_of_one_message_are_all_heard() -> None:
     """One line each; pieces without a type are one text."""
     parts = [{"type": "text", "text": "one"}, {"type": "image", "data": "x"}, {"type": "text", "text": "two"}]
     assert agent_words({"role": "assistant", "content": parts}).text == "one\ntwo"
     assert agent_words({"role": "model", "parts": [{"text": "on"}, {"text": "e"}]}).text == "one"
-
-
-CONVERSATIONS: dict[str, Any] = {
-    "openai": [{"role": "system", "content": SYSTEM}, {"role": "assistant", "content": 'hellö, my "friend"'}],
-    "langgraph": {
-        "messages": [
-            {"content": SYSTEM, "additional_kwargs": {}, "type": "system"},
-            {"content": "", "tool_calls": [{"name": "find"}], "type": "ai"},
-            {"content": TOOL, "tool_call_id": "1", "type": "tool"},
-            {"content": 'hellö, my "friend"', "type": "ai"},
-        ]
-    },
-    "serialised": {"messages": [lc("SystemMessage", SYSTEM), lc("AIMessage", 'hellö, my "friend"')]},
-    "openai response": {
-        "object": "response",
-        "output": [
-            {"type": "function_call_output", "output": TOOL},
-            {
-                "type": "message",
-                "role": "assistant",
-                "content": [{"type": "output_text", "text": 'hellö, my "friend"'}],
-            },
-        ],
-    },
-}
-
-
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_json_that_was_cut_short_lets_nobody_else_speak(name: str) -> None:
-    """langfuse/langfuse#6517: a length limit cuts JSON anywhere; the answer counts as far as it goes."""
-    whole = json.dumps(CONVERSATIONS[name])
-    found = set()
-    for length in range(2, len(whole)):
-        words = agent_words(whole[:length])
-        assert words.cut
-        assert words.text is None or 'hellö, my "friend"'.startswith(words.text)
-        assert "CANARY" not in str(user_words(whole[:length]).text)
-        found.add(words.text)
-    assert 'hellö, my "friend"' in found
-
-
-def test_what_was_cut_short_says_so() -> None:
-    """A cut answer is marked; a text that only begins like JSON is not one."""
-    words = agent_words('[{"role": "assistant", "content": "hello, my fri')
-    assert (words.text, words.cut) == ("hello, my fri", True)
-    for text in ("[1] see the docs", "{name}, hello", '"Hello" she said', "[note: hi"):
-        assert agent_words(text).text == text
-        assert not agent_words(text).cut
 
 
 def test_what_python_writes_and_json_forbids_is_read() -> None:
