@@ -123,13 +123,21 @@ class ToxicityNight:
         run = self._keeper.open(JOB, *resolved.window, plan=self._plan(resolved))
         if run.state not in UNDER_WAY or is_early(self.store, run, self.clock()):
             return run
-        mine = self._keeper.take(run, states=UNDER_WAY)
+        mine = self._keeper.take(run, states=UNDER_WAY, **self._anew(run))
         return None if mine is None else self._go_on(mine)
 
     def resume(self, run: RunRecord) -> RunRecord:
         """Finish a run that was cut short: judge what it planned and has no result for."""
-        mine = self._keeper.take(run, plan=self._completed(run))
+        mine = self._keeper.take(run, **(self._anew(run) or {"plan": self._completed(run)}))
         return self._help(run) if mine is None else self._go_on(mine)
+
+    def _anew(self, run: RunRecord) -> dict[str, Any]:
+        """What begins a run anew that was planned for scores of another name: both are no one figure."""
+        if run.plan.get("score_name", self.scorer.name) == self.scorer.name:
+            return {}
+        of_scorer = ("score_name", "scorer_version", "judge_model", "threshold")
+        plan = self._plan(ResolvedWindow(Window(run.window_start, run.window_end)))
+        return {"plan": {**run.plan, **{key: plan[key] for key in of_scorer}}, "counts": {}}
 
     def _completed(self, run: RunRecord) -> dict[str, Any]:
         """The run's plan, with what it lacks when it failed before it could plan."""
@@ -149,10 +157,10 @@ class ToxicityNight:
             run = self.store.runs.get(run.id)
             if run.state not in UNDER_WAY or self.halted():
                 return run
-            if run.counts and self.store.items.remaining(run.id):
+            if run.counts and not self._anew(run) and self.store.items.remaining(run.id):
                 self._deadline = time.time() + self._job.time_limit.total_seconds()
                 self._work(run)
-            mine = self._keeper.take(run, states=UNDER_WAY)
+            mine = self._keeper.take(run, states=UNDER_WAY, **self._anew(run))
             if mine is not None:
                 return self._go_on(mine)
             time.sleep(WAIT_SECONDS)

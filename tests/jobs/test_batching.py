@@ -265,6 +265,18 @@ def test_turned_off_meanwhile_a_batch_is_still_waited_for(store: Store) -> None:
     assert (run.state, run.counts["scored"]) == ("finished", 10)
 
 
+def test_without_its_judge_a_waiting_run_begins_anew(store: Store) -> None:
+    """What the pre-screen finds has another name: the verdict is over all calls by it, not over the rest."""
+    fill(store, mixed(10, 0))
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        waiting = _night(store, _settings(server)).run()
+        settings = _settings(server, judge={"model": None})
+        run = _night(store, settings, 1).resume(waiting)
+    assert (run.id, run.state, run.plan["score_name"]) == (waiting.id, "finished", "toxicity_prescreen")
+    assert (run.plan["judge_model"], run.counts["scored"], run.report["rate"]["n"]) == (None, 10, 10)
+    assert _adds_up(run)
+
+
 def test_no_live_request_waits_for_what_a_batch_holds(store: Store) -> None:
     """A batch holds most of the day's budget: the next run is told at once that there is no room."""
     fill(store, mixed(40, 0))
