@@ -1,20 +1,17 @@
 """The second pass of a noise night: the answers judged by the one machine, each on its own trace."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from tracehooks.jobs.judging import Judging
 from tracehooks.jobs.noise_beside import FactsBeside
 from tracehooks.records import AgentCall, Reason, Score, TraceRef
 from tracehooks.replay.asks import Ask
 from tracehooks.replay.rows import answers
-from tracehooks.scoring import Coordinator, Grant, Tally
-from tracehooks.scoring.batching import Batching
-from tracehooks.scoring.caching import caching
+from tracehooks.scoring import Tally
 from tracehooks.scoring.deliver import all_results, unwanted
-from tracehooks.scoring.spending import spending
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, ScoreRecord, Store, WorkItem
 from tracehooks.store.replays import Replay, ReplayKey
@@ -44,39 +41,23 @@ class NoiseJudging:
             self._beside.check(replays)
         self.store.items.add(run.id, (self._item(one) for one in replays))
         keys = {(one.trace_id, one.span_id): one.key for one in replays}
-        coordinator = Coordinator(
+        judging = Judging(
+            settings=self.settings,
             store=self.store,
             scorer=self.scorer,
-            project=self.settings.project,
-            sinks=tuple(self.sinks),
-            all_results=all_results(self.sinks),
-            unwanted=unwanted(self.sinks),
-            concurrency=self.settings.judge.concurrency,
+            sinks=self.sinks,
             owner=self.owner,
-            grant=Grant(deadline=self.deadline),
+            deadline=self.deadline,
+            clock=self.clock,
+            cache=self.cache,
             halted=self.halted,
+        )
+        return judging.judge(
+            run,
             progress=lambda tally, total: self.progress(tally.done, total),
             prepare=lambda call: self._with_case(call, keys[call.trace_id, call.span_id]),
             labels=lambda item: self.asks[keys[item.trace_id, item.span_id]].labels,
         )
-        batching = Batching(
-            settings=self.settings,
-            coordinator=coordinator,
-            run=run,
-            clock=self.clock,
-            cache=self.cache,
-        )
-        with (
-            spending(self.settings, self.store, run, self.scorer, self.clock),
-            caching(self.settings, self.store, run, self.scorer, enabled=self.cache),
-        ):
-            if batching.waits():
-                return Tally(waiting=True)
-            with batching.replies():
-                tally = asyncio.run(coordinator.work(run.id))
-        batching.close()
-        tally.include(batching.first)
-        return tally
 
     @property
     def _beside(self) -> FactsBeside:

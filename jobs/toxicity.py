@@ -1,6 +1,5 @@
 """The toxicity night: sample the window's calls, judge them, attach every score, and end in one verdict."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,22 +10,21 @@ from tracehooks.errors import PartialReadError
 from tracehooks.gate import Ruling, rule_on_rate
 from tracehooks.jobs.assessment import Assessment, assess
 from tracehooks.jobs.belonging import check_project
+from tracehooks.jobs.judging import Judging
 from tracehooks.jobs.keeper import UNDER_WAY, RunKeeper, utc_now
 from tracehooks.jobs.windows import ResolvedWindow, resolve_window
 from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
-from tracehooks.scoring import Coordinator, Discovery, Grant, Planner, Tally, Window, load_sinks
+from tracehooks.scoring import Discovery, Planner, Tally, Window, load_sinks
 from tracehooks.scoring.batch_report import batch_dict, put_away
-from tracehooks.scoring.batching import Batching, is_early
-from tracehooks.scoring.caching import caching
+from tracehooks.scoring.batching import is_early
 from tracehooks.scoring.canaries import CanaryCheck, canaries_for
 from tracehooks.scoring.coordinator import WAIT_SECONDS, stopped_words, this_owner
-from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.estimating import Estimate, estimate
 from tracehooks.scoring.links import with_links
 from tracehooks.scoring.reviewing import send_to_review
 from tracehooks.scoring.source import LOCAL, load_source
-from tracehooks.scoring.spending import budget_reasons, check_budget, spending, spent_dict
+from tracehooks.scoring.spending import budget_reasons, check_budget, spent_dict
 from tracehooks.settings import Settings, format_duration
 from tracehooks.store import RunRecord, Store
 
@@ -234,44 +232,24 @@ class ToxicityNight:
         )
 
     def _work(self, run: RunRecord) -> Tally:
-        rescore = bool(run.plan.get("rescore"))
-        coordinator = Coordinator(
+        judging = Judging(
+            settings=self.settings,
             store=self.store,
             scorer=self.scorer,
-            project=self.settings.project,
-            sinks=tuple(self._sinks),
-            all_results=all_results(self._sinks),
-            unwanted=unwanted(self._sinks),
-            concurrency=self.settings.judge.concurrency,
-            rescore=rescore,
+            sinks=self._sinks,
             owner=self.owner,
-            grant=Grant(deadline=self._deadline),
-            halted=self.halted,
-            progress=self.progress,
-        )
-        batching = Batching(
-            settings=self.settings,
-            coordinator=coordinator,
-            run=run,
+            deadline=self._deadline,
             clock=self.clock,
             cache=self.cache,
-            reading=not rescore,
+            rescore=bool(run.plan.get("rescore")),
+            halted=self.halted,
             stage=self.stage,
         )
-        with (
-            spending(self.settings, self.store, run, self.scorer, self.clock),
-            caching(self.settings, self.store, run, self.scorer, enabled=self.cache, reading=not rescore),
-        ):
-            if run.owner == self.owner:
-                self._canaries.judge(run, int(run.counts.get("planned", 0)))
-            if batching.waits():
-                return Tally(waiting=True)
-            self.stage(f"judging {self.store.items.remaining(run.id):,} calls")
-            with batching.replies():
-                tally = asyncio.run(coordinator.work(run.id))
-        batching.close()
-        tally.include(batching.first)
-        return tally
+        return judging.judge(run, first=lambda: self._judge_canaries(run), progress=self.progress)
+
+    def _judge_canaries(self, run: RunRecord) -> None:
+        if run.owner == self.owner:
+            self._canaries.judge(run, int(run.counts.get("planned", 0)))
 
     @property
     def _canaries(self) -> CanaryCheck:
