@@ -46,6 +46,13 @@ def test_a_score_has_a_name_that_can_be_seen(name: object) -> None:
         Score.scored(name, 1.0)  # type: ignore[arg-type]
 
 
+def test_metadata_has_names() -> None:
+    """None is no metadata; a list has no names, and no backend would take it."""
+    assert Score.scored("a", 1.0, metadata=None).metadata == {}
+    with pytest.raises(InvalidScoreError, match="a: metadata is a mapping, got a list"):
+        Score.scored("a", 1.0, metadata=["b"])
+
+
 def test_a_score_without_a_value_has_a_reason_and_the_other_way_round() -> None:
     """No third kind."""
     with pytest.raises(InvalidScoreError):

@@ -175,6 +175,8 @@ class Score:
             raise InvalidScoreError(f"a score needs a name, got {self.name!r}")
         if type(self.comment) is not str:
             object.__setattr__(self, "comment", _as_comment(self.name, self.comment))
+        if not isinstance(self.metadata, Mapping):
+            object.__setattr__(self, "metadata", _as_metadata(self.name, self.metadata))
         if self.status is Status.SCORED:
             if self.reason_code is not None:
                 raise InvalidScoreError(f"{self.name}: a scored score has no reason_code")
@@ -244,6 +246,13 @@ def _as_comment(name: str, comment: Any) -> str:
     if comment is not None and not isinstance(comment, str):
         raise InvalidScoreError(f"{name}: a comment is a text, got {comment!r}")
     return str(comment or "")
+
+
+def _as_metadata(name: str, metadata: Any) -> Mapping[str, Any]:
+    """None is no metadata; anything else that has no names is refused, for no backend would take it."""
+    if metadata is not None:
+        raise InvalidScoreError(f"{name}: metadata is a mapping, got a {type(metadata).__name__}")
+    return {}
 
 
 def score_id(project: str, trace_id: str, span_id: str, name: str) -> str:

@@ -51,13 +51,23 @@ class Letter(NamedTuple):
 def letter(row: ScoreRow, config_id: str | None = None) -> Letter:
     """The letter for ``row``. Raises Unsendable for what no server would keep."""
     fields = body(row, config_id)
-    encoded = orjson.dumps(fields)
-    if len(encoded) > LARGEST:
+    encoded = _encoded(fields)
+    if encoded is None or len(encoded) > LARGEST:
         kept = {key: value for key, value in fields["metadata"].items() if key in PROVENANCE}
-        cut = {**kept, "analysis": "too long to be sent; it is in the store"}
-        encoded = orjson.dumps({**fields, "metadata": cut})
+        cut = {**kept, "analysis": "too long or too deep to be sent; it is in the store"}
+        encoded = _encoded({**fields, "metadata": cut})
+        if encoded is None:
+            raise Unsendable(f"its metadata is nested too deep, in one of {', '.join(sorted(kept))}")
     event_time = milliseconds(row.call_start + REVISION_STEP * row.revision)
     return Letter(row.id, encoded, event_time, f"{row.id}-{row.revision}")
+
+
+def _encoded(fields: Mapping[str, Any]) -> bytes | None:
+    """As JSON; None for what is nested too deep, of which the store takes a little more."""
+    try:
+        return orjson.dumps(fields)
+    except TypeError:
+        return None
 
 
 def body(row: ScoreRow, config_id: str | None = None) -> dict[str, Any]:
@@ -95,7 +105,9 @@ def comment(row: ScoreRow) -> str:
 
 def metadata(row: ScoreRow) -> Mapping[str, Any]:
     """Where the score came from: the scorer's own account, and run, draw, time and revision."""
-    found: dict[str, Any] = orjson.loads(row.metadata)
+    stored = orjson.loads(row.metadata)
+    # one odd score must not keep those that are sent with it
+    found: dict[str, Any] = stored if isinstance(stored, dict) else {}
     for name in STAYS_HERE:
         found.pop(name, None)
     found.setdefault("scorer_version", row.scorer_version or None)

@@ -174,6 +174,25 @@ def test_metadata_says_where_a_score_came_from(any_langfuse: FakeLangfuse, desk_
     assert "secret" not in str(any_langfuse.requests)
 
 
+def test_odd_metadata_holds_up_no_other_score(any_langfuse: FakeLangfuse, desk_at: DeskAt) -> None:
+    """Metadata as deep as the store takes it stays here; its score arrives, and those beside it do."""
+    desk = desk_at(any_langfuse)
+    desk.commit([toxicity(0, 0.1), _with({"deep": _nested(253), "band": "low"}, n=1), toxicity(2, 0.3)])
+    desk.deliver_all()
+    assert desk.counts() == {"confirmed": 3}
+    kept = next(row["metadata"] for row in any_langfuse.scores if row["traceId"] == trace_id(1))
+    assert kept["band"] == "low"
+    assert "too deep" in kept["analysis"]
+
+
+def test_metadata_too_deep_to_be_cut_is_dead_with_the_reason(desk: Desk) -> None:
+    """What is always sent is too deep itself: that score alone stays here."""
+    desk.commit([toxicity(0, 0.1), _with({"band": _nested(253)}, n=1)])
+    desk.deliver_all()
+    assert desk.counts() == {"confirmed": 1, "dead": 1}
+    assert "its metadata is nested too deep" in desk.store.outbox.troubles()[0][2]
+
+
 def test_a_later_verdict_leaves_nothing_of_the_one_before(
     any_langfuse: FakeLangfuse, desk_at: DeskAt
 ) -> None:
@@ -220,6 +239,17 @@ def test_odd_characters_and_long_texts_arrive(any_langfuse: FakeLangfuse, desk_a
     desk.deliver_all()
     assert desk.counts() == {"confirmed": 4}
     assert {row["metadata"]["scorer_version"] for row in any_langfuse.scores} == {"v1"}
+
+
+def _with(metadata: dict[str, Any], n: int) -> Score:
+    return Score.scored("toxicity", 0.2, target=TraceRef(trace_id(n), span_id(n)), metadata=metadata)
+
+
+def _nested(depth: int) -> Any:
+    found: Any = 1
+    for _ in range(depth):
+        found = {"a": found}
+    return found
 
 
 def _bodies(post: Any) -> list[dict[str, Any]]:
