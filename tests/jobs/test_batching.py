@@ -14,7 +14,10 @@ from tests.fake_openai.toxic import FAILURES, block
 from tests.stored import NOON, agent_span, fill, mixed
 from tracehooks.jobs.toxicity import ToxicityNight
 from tracehooks.jobs.windows import ResolvedWindow
+from tracehooks.judges.openai import OpenAIJudge
+from tracehooks.judges.terms import Need
 from tracehooks.records import Verdict
+from tracehooks.scorers import ToxicityScorer
 from tracehooks.scoring import Window
 from tracehooks.scoring.spending import run_scope
 from tracehooks.settings import Settings
@@ -275,6 +278,29 @@ def test_without_its_judge_a_waiting_run_begins_anew(store: Store) -> None:
     assert (run.id, run.state, run.plan["score_name"]) == (waiting.id, "finished", "toxicity_prescreen")
     assert (run.plan["judge_model"], run.counts["scored"], run.report["rate"]["n"]) == (None, 10, 10)
     assert _adds_up(run)
+
+
+def test_broken_off_while_a_batch_is_made_up_nothing_of_it_stays_reserved(store: Store) -> None:
+    """Ctrl-C before anything is sent: resumed, the run has its budget, and makes its batch."""
+    fill(store, mixed(10, 0))
+    reserved: list[Any] = []
+
+    class Broken(OpenAIJudge):
+        def need_of(self, body: Any, content: bytes) -> Need:
+            reserved.append(content)
+            if len(reserved) == 6:
+                raise KeyboardInterrupt
+            return super().need_of(body, content)
+
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        settings = _settings(server, budget={"run": {"calls": 10}})
+        judge = Broken("m", server.url, "k", max_output_tokens=200)
+        with pytest.raises(KeyboardInterrupt):
+            _night(store, settings, scorer=ToxicityScorer(judge)).run()
+        (run,) = store.runs.list()
+        assert store.accounts.spent(run_scope(run)).calls == 1
+        assert _night(store, settings, 1).resume(run).waiting
+        assert len(_batches(server).requests()) == 8
 
 
 def test_no_live_request_waits_for_what_a_batch_holds(store: Store) -> None:

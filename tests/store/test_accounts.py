@@ -64,3 +64,14 @@ def test_what_is_only_counted_has_no_limit(store: Store) -> None:
     store.accounts.charge(["run:1"], USED)
     assert store.accounts.spent("run:1") == USED + USED
     assert store.accounts.spent("day:1") == USED
+
+
+def test_what_was_never_sent_is_given_back_once(store: Store) -> None:
+    """Tokens, money and the call are free again; a second time, or settled already, changes nothing."""
+    holds = [_held(store.accounts.reserve([RUN, DAY], MOST, LONG)) for _ in range(2)]
+    store.accounts.settle([(holds[0], USED)])
+    for _ in range(2):
+        store.accounts.release(holds)
+    assert store.accounts.spent("run:1") == USED
+    assert store.accounts.spent("day:1") == USED
+    _held(store.accounts.reserve([Allowance(scope="run:1", nanos=55, tokens=65, calls=2)], MOST, LONG))

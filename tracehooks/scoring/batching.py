@@ -34,7 +34,7 @@ from tracehooks.scoring.letters import CALLS_AT_ONCE, Replies, gather
 from tracehooks.scoring.spending import Spending
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store, WorkItem
-from tracehooks.store.accounts import NoRoom
+from tracehooks.store.accounts import Hold, NoRoom
 from tracehooks.store.batches import StoredBatch, StoredLetter
 from tracehooks.store.encoding import chunks
 
@@ -127,12 +127,20 @@ class Batching:
         letters = [] if self._api is None else self._questions()
         if self.first.stopped:
             return  # a batch would be turned down just so
-        made_up = list(self._filled(letters))
-        if not made_up:
-            nothing = "the budget had no room for it" if letters else "there was nothing to ask"
-            nothing = "the judge has no Batch API" if self._api is None else nothing
-            made_up = [(replace(self._new(), state="over", detail=nothing), [])]
-        self._store.batches.intend(made_up, self.coordinator.owner)
+        held: list[Hold] = []
+        intended = False
+        try:
+            made_up = list(self._filled(letters, held)) or [(self._nothing(letters), [])]
+            intended = self._store.batches.intend(made_up, self.coordinator.owner)
+        finally:
+            if not intended:  # it was broken off, or the run is another's now: nothing of it is sent
+                self._store.accounts.release(held)
+
+    def _nothing(self, letters: Sequence[Letter]) -> StoredBatch:
+        """What is remembered where there is no batch."""
+        why = "the budget had no room for it" if letters else "there was nothing to ask"
+        why = "the judge has no Batch API" if self._api is None else why
+        return replace(self._new(), state="over", detail=why)
 
     def _questions(self) -> list[Letter]:
         if not self._unjudged():
@@ -179,10 +187,12 @@ class Batching:
         )
         self.first = asyncio.run(first.work(self.run.id))
 
-    def _filled(self, letters: Sequence[Letter]) -> Iterator[tuple[StoredBatch, list[StoredLetter]]]:
+    def _filled(
+        self, letters: Sequence[Letter], held: list[Hold]
+    ) -> Iterator[tuple[StoredBatch, list[StoredLetter]]]:
         """Batches of ``letters`` within the server's limits, as many as the budget has room for at once.
 
-        The others are asked live, when it is known what these have used.
+        The others are asked live, when it is known what these have used. What is reserved goes into ``held``.
         """
         batch, stored, size = self._new(), list[StoredLetter](), 0
         spending = self._spending()
@@ -191,6 +201,7 @@ class Batching:
             hold = spending.hold(self._judge.need_of(letter.body, content), (self._wait or KEPT) + KEPT)
             if isinstance(hold, NoRoom):
                 break
+            held.append(hold)
             if len(stored) == MOST_REQUESTS or size + len(content) + LINE > MOST_BYTES:
                 yield replace(batch, requests=len(stored)), stored
                 batch, stored, size = self._new(), [], 0

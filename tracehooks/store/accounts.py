@@ -10,7 +10,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, Connection, Text, column, delete, func, insert, select, table, true, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Text,
+    Update,
+    column,
+    delete,
+    func,
+    insert,
+    select,
+    table,
+    true,
+    update,
+)
 
 from tracehooks.errors import StoreError
 from tracehooks.store.database import Area, Database
@@ -135,6 +148,16 @@ class Accounts:
         """Replace reservations by what was used. One that has counted as used meanwhile stays so."""
         self._database.write(Area.MONEY, lambda connection: _settle(connection, settled))
 
+    def release(self, holds: Sequence[Hold]) -> None:
+        """Take reservations back of requests that were never sent, as if they had not been."""
+
+        def work(connection: Connection) -> None:
+            for hold in holds:
+                if connection.execute(delete(HOLDS).where(HOLDS.c.id == hold.id)).rowcount:
+                    connection.execute(_given_back(hold).values(calls=ACCOUNTS.c.calls - 1))
+
+        self._database.write(Area.MONEY, work)
+
     def charge(self, scopes: Sequence[str], used: Spent) -> None:
         """Add what was used without a reservation."""
 
@@ -224,14 +247,18 @@ def _charge_forgotten(connection: Connection, now: int) -> None:
 def _settle(connection: Connection, settled: Sequence[tuple[Hold, Spent]]) -> None:
     for hold, used in settled:
         if connection.execute(delete(HOLDS).where(HOLDS.c.id == hold.id)).rowcount:
-            statement = update(ACCOUNTS).where(ACCOUNTS.c.scope.in_(hold.scopes))
-            connection.execute(
-                statement.values(
-                    held_tokens=ACCOUNTS.c.held_tokens - hold.most.tokens,
-                    held_nanos=ACCOUNTS.c.held_nanos - hold.most.nanos,
-                    **_more(used),
-                )
-            )
+            connection.execute(_given_back(hold).values(**_more(used)))
+
+
+def _given_back(hold: Hold) -> Update:
+    return (
+        update(ACCOUNTS)
+        .where(ACCOUNTS.c.scope.in_(hold.scopes))
+        .values(
+            held_tokens=ACCOUNTS.c.held_tokens - hold.most.tokens,
+            held_nanos=ACCOUNTS.c.held_nanos - hold.most.nanos,
+        )
+    )
 
 
 def _more(used: Spent) -> dict[str, Any]:
