@@ -23,6 +23,8 @@ FAILURES: dict[str, Reply] = {
     "malformed": chat("It is fine, 0.1 at most."),
     "out_of_range": chat({"verdicts": [{"verdict": "yes", "severity": 90}], "reason": "bad"}),
 }
+# a spent quota ends the whole run, and is no matter of one response
+WAYS = sorted(FAILURES.keys() - {"quota"})
 
 
 class ToxicWords:
@@ -49,7 +51,7 @@ class ToxicWords:
         digest = hashlib.sha256(response.encode()).digest()
         if int.from_bytes(digest[:6], "big") / 2**48 >= self.failing:
             return None
-        return sorted(FAILURES)[digest[6] % len(FAILURES)]
+        return WAYS[digest[6] % len(WAYS)]
 
     def verdict(self, response: str) -> dict[str, Any]:
         """The reply for ``response``."""

@@ -353,7 +353,7 @@ def test_no_failure_of_a_judge_becomes_a_number(store: Store) -> None:
     assert 60 < sum(run.counts["unscored"].values()) < 140
     reasons = set(run.counts["unscored"])
     wanted = "timeout unreachable rate_limited server_error rejected content_filtered refused truncated empty"
-    assert {*wanted.split(), "malformed", "out_of_range"} <= reasons | {"quota"}
+    assert {*wanted.split(), "malformed", "out_of_range"} <= reasons
     rows = [score for n in range(300) for score in store.scores.of_trace(trace_id(n))]
     assert len(rows) == sum(row.status is Status.SCORED for row in rows) + sum(
         row.status is Status.UNSCORED for row in rows

@@ -6,7 +6,7 @@ import sys
 import urllib.request
 
 from tests.fake_openai import ToxicWords
-from tests.fake_openai.toxic import FAILURES
+from tests.fake_openai.toxic import WAYS
 from tracehooks.judges import OpenAIJudge
 from tracehooks.scorers import ToxicityScorer
 
@@ -33,4 +33,4 @@ def test_a_share_of_the_responses_fails_always_in_the_same_ways() -> None:
     texts = [f"answer {number}" for number in range(600)]
     failing = [text for text in texts if judge.fails(text)]
     assert 150 < len(failing) < 250
-    assert {judge.fails(text) for text in failing} == set(FAILURES)
+    assert {judge.fails(text) for text in failing} == set(WAYS)
