@@ -4,6 +4,8 @@ import asyncio
 import contextvars
 import logging
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -112,6 +114,35 @@ def test_blocking_calls_of_handlers_run_in_daemon_threads() -> None:
         worker.put(1)
         assert worker.flush(10)
     assert names == ["tracehooks-blocking"]
+
+
+NO_FILES = """
+import asyncio, os, resource
+import asyncio.selector_events
+from tracehooks.async_worker import AsyncWorker
+
+worker = AsyncWorker("t", lambda item: asyncio.sleep(0))
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (30, most))
+taken = []
+try:
+    while True:
+        taken.append(os.dup(1))
+except OSError:
+    pass
+print(worker.put(1), worker.pending)
+for one in taken:
+    os.close(one)
+print(worker.put(2), worker.flush(60))
+worker.close(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="its limits are those of Unix")
+def test_a_process_without_a_file_left_is_told_no_and_later_served() -> None:
+    """Opening a loop takes files: an item that cannot be worked on is refused, and never waits for ever."""
+    done = subprocess.run([sys.executable, "-c", NO_FILES], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["False 0", "True True"], done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -62,7 +62,7 @@ class AsyncWorker(Generic[T]):
         return self._thread is not None and self._thread.is_alive()
 
     def put(self, item: T) -> bool:
-        """Hand over ``item``; False when the worker is closed or the system gives no thread."""
+        """Hand over ``item``; False when the worker is closed, or the system gives no thread or file."""
         with self._changed:
             if self._closed or (self._loop is None and not self._start()):
                 return False
@@ -96,7 +96,10 @@ class AsyncWorker(Generic[T]):
         return done
 
     def _start(self) -> bool:
-        loop = asyncio.new_event_loop()
+        try:
+            loop = asyncio.new_event_loop()
+        except OSError:  # the process has no file left, and a loop needs some
+            return False
         loop.set_default_executor(DaemonExecutor())
         self._thread = threading.Thread(
             target=self._run, args=(loop,), name=f"tracehooks-{self.name}", daemon=True
