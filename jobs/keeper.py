@@ -8,6 +8,7 @@ from typing import Any
 
 from tracehooks.jobs.belonging import check_project, check_run
 from tracehooks.scoring import Deliverer
+from tracehooks.scoring.batch_report import batch_dict, batch_words
 from tracehooks.scoring.coordinator import is_dead
 from tracehooks.scoring.holding import LEASE, Holding
 from tracehooks.scoring.resending import Resender
@@ -64,12 +65,19 @@ class RunKeeper:
                 self.break_off(run, "failed", f"error: {type(error).__name__}: {error}")
             raise
 
-    def break_off(self, run: RunRecord, state: RunState, *reasons: str) -> RunRecord:
-        """Put the run away without a verdict."""
+    def break_off(self, run: RunRecord, state: RunState, *reasons: str, **more: Any) -> RunRecord:
+        """Put the run away without a verdict; ``more`` is set besides."""
         ended = self.clock()
         return self.store.runs.update(
-            run.id, held_by=self.owner, state=state, ended=ended, verdict=None, reasons=reasons
+            run.id, held_by=self.owner, state=state, ended=ended, verdict=None, reasons=reasons, **more
         )
+
+    def wait(self, run: RunRecord) -> RunRecord:
+        """End our part of a run that has to wait for its batches; a later process collects them."""
+        found = {**(batch_dict(self.settings, self.store, run) or {}), "waiting": True}
+        said = f" ({found['reason']})" if found["reason"] else ""
+        reason = f"batch: {batch_words(found)}{said}; `tracehooks resume` looks whether they are there"
+        return self.break_off(run, "interrupted", reason, report={**run.report, "batch": found})
 
     def deliver(self, sinks: Mapping[str, Any]) -> None:
         """Send what is to be sent, a bounded time; what is left goes with a later night."""

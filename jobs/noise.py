@@ -29,7 +29,7 @@ from tracehooks.replay.rows import ReplayAnswer, answers
 from tracehooks.replay.work import ReplayWork
 from tracehooks.scorers.loading import noise_scorer
 from tracehooks.scoring import Tally, load_sinks
-from tracehooks.scoring.batch_report import batch_dict, put_away
+from tracehooks.scoring.batch_report import batch_dict
 from tracehooks.scoring.batching import is_early
 from tracehooks.scoring.coordinator import this_owner
 from tracehooks.scoring.estimating import estimate
@@ -239,7 +239,7 @@ class NoiseNight:
         )
         tally = judging.judge(run)
         if tally.waiting:
-            return put_away(self.settings, self.store, run, self.owner, self.clock)
+            return self._keeper.wait(run)
         return self._keeper.break_off(run, "interrupted") if tally.halted else self._finish(run, tally)
 
     def _ask_agent(self, run: RunRecord) -> None:

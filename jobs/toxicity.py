@@ -16,7 +16,7 @@ from tracehooks.jobs.windows import ResolvedWindow, resolve_window
 from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
 from tracehooks.scoring import Discovery, Planner, Tally, Window, load_sinks
-from tracehooks.scoring.batch_report import batch_dict, put_away
+from tracehooks.scoring.batch_report import batch_dict
 from tracehooks.scoring.batching import is_early
 from tracehooks.scoring.canaries import CanaryCheck, canaries_for
 from tracehooks.scoring.coordinator import WAIT_SECONDS, stopped_words, this_owner
@@ -266,7 +266,7 @@ class ToxicityNight:
         if tally.halted:
             return self._keeper.break_off(run, "interrupted")
         if tally.waiting:
-            return put_away(self.settings, self.store, run, self.owner, self.clock)
+            return self._keeper.wait(run)
         assessment = assess(self.store, run, found.probabilities if found else {})
         ruling = self._rule(assessment)
         canary = self._canaries.report(run)

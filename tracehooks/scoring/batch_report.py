@@ -1,8 +1,8 @@
 """What batches did for a run: how many answers they brought, and how much less was paid for those."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tracehooks.judges.prices import DOLLAR, price_of
@@ -42,23 +42,6 @@ def batch_dict(settings: Settings, store: "Store", run: "RunRecord") -> dict[str
         "reason": reasons[0] if reasons else None,
         **_saved(settings, store, run, batches),
     }
-
-
-def put_away(
-    settings: Settings, store: "Store", run: "RunRecord", owner: str, clock: Callable[[], datetime]
-) -> "RunRecord":
-    """End the process's part of a run that has to wait for its batches; a later one collects them."""
-    found = {**(batch_dict(settings, store, run) or {}), "waiting": True}
-    said = f" ({found['reason']})" if found["reason"] else ""
-    return store.runs.update(
-        run.id,
-        held_by=owner,
-        state="interrupted",
-        ended=clock(),
-        verdict=None,
-        reasons=(f"batch: {batch_words(found)}{said}; `tracehooks resume` looks whether they are there",),
-        report={**run.report, "batch": found},
-    )
 
 
 def batch_words(found: Mapping[str, Any]) -> str:
