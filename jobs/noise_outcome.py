@@ -121,8 +121,8 @@ class NoiseOutcome:
         ruling = self.ruling
         if not ruling.types:
             return ruling.reasons
-        if open_ones := [one for one in ruling.types if one.verdict is not Verdict.PASS]:
-            return [text for text in ruling.reasons if any(text in one.reasons for one in open_ones)]
+        if ruling.open_reasons:
+            return ruling.open_reasons
         held = "reaches its minimums"
         if any(one.comparison for one in ruling.types):
             held += " and holds against the reference"

@@ -268,6 +268,17 @@ def test_a_type_that_the_reference_does_not_have_cannot_be_compared() -> None:
     assert ruling.reasons[0].startswith("evidence: typos: no variant can be compared")
 
 
+def test_types_with_too_few_questions_share_one_reason() -> None:
+    """One question with many kinds of noise is one thing to say, not nine."""
+    names = ("casing", "distractors", "typos")
+    rows = [row for name in names for row in constant(1.0, cases=1, noise_type=name)]
+    ruling = rule(rows, rows)
+    assert ruling.verdict is INCONCLUSIVE
+    said = "one base question can be compared with the reference, two are needed"
+    assert ruling.reasons == ruling.open_reasons == (f"evidence: casing, distractors, typos: {said}",)
+    assert [one.reasons for one in ruling.types] == [(f"evidence: {name}: {said}",) for name in names]
+
+
 def test_variants_on_one_side_only_are_told() -> None:
     """A comparison of the rest does not hide them."""
     ruling = rule(constant(1.0, cases=12), constant(1.0, cases=13, repeats=9))

@@ -50,6 +50,11 @@ class NoiseRuling:
     types: tuple[TypeRuling, ...]
     rows: RowSummary
 
+    @property
+    def open_reasons(self) -> tuple[str, ...]:
+        """The reasons of the types that did not pass."""
+        return _reasons(one for one in self.types if one.verdict is not Verdict.PASS)
+
 
 def rule_on_noise(
     rows: Sequence[NoiseRow],
@@ -165,11 +170,16 @@ def _nothing(whole: RowSummary, *, allow_empty: bool, empty: str) -> NoiseRuling
     return NoiseRuling(verdict=verdict, reasons=(text,), notes=(), types=(), rows=whole)
 
 
+def _reasons(types: Iterable[TypeRuling]) -> tuple[str, ...]:
+    ranked = sorted(types, key=lambda one: _ORDER[one.verdict])
+    return wording.together((one.noise_type, text) for one in ranked for text in one.reasons)
+
+
 def _whole(types: tuple[TypeRuling, ...], rows: RowSummary) -> NoiseRuling:
     ranked = sorted(types, key=lambda one: _ORDER[one.verdict])
     return NoiseRuling(
         verdict=combined(one.verdict for one in types),
-        reasons=tuple(text for one in ranked for text in one.reasons),
+        reasons=_reasons(types),
         notes=tuple(text for one in ranked for text in one.notes),
         types=types,
         rows=rows,

@@ -1,6 +1,6 @@
 """The sentences of the noise gate. Each begins with a word that a program may match."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tracehooks.noise.comparison import Comparison
 from tracehooks.noise.minimums import Minimum
@@ -8,6 +8,7 @@ from tracehooks.noise.rows import RowSummary, ScoreKind
 from tracehooks.records import Verdict
 
 SHOWN_CASES = 5
+TOO_FEW = "can be compared with the reference, two are needed"
 
 
 def comparison(one: Comparison, margin: float) -> str:
@@ -23,11 +24,23 @@ def comparison(one: Comparison, margin: float) -> str:
         )
     if one.questions < 2:
         found = "one base question" if one.questions else "no variant"
-        return f"evidence: {one.noise_type}: {found} can be compared with the reference, two are needed"
+        return f"evidence: {one.noise_type}: {found} {TOO_FEW}"
     return (
         f"evidence: {one.noise_type} {_lost(one)}, neither surely within {margin:g} nor surely a drop; "
         f"a drop of {_figure(one.detectable)} could have been seen{_settling(one)}{_most(one)}"
     )
+
+
+def together(said: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The reasons of all types, each with its type's name, in their order.
+
+    Types of which too few questions can be compared share one sentence: it is the same for every one of them.
+    """
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, text in said:
+        head, _, rest = text.partition(f" {name}: ") if text.endswith(TOO_FEW) else (text, "", "")
+        names.setdefault((head, rest), []).append(name)
+    return tuple(f"{head} {', '.join(of)}: {rest}" if rest else head for (head, rest), of in names.items())
 
 
 def reached(name: str, rows: RowSummary) -> str:
