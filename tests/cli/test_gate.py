@@ -302,7 +302,9 @@ def test_both_jobs_together_fail_before_undecided_before_pass(
         ("noise", "pass"),
     ]
     assert document["headline"].startswith("toxicity: 20 of 20")
-    assert (tmp_path / "g.md").read_text(encoding="utf-8").startswith("## ❌ FAIL: toxicity: 20 of 20")
+    markdown = (tmp_path / "g.md").read_text(encoding="utf-8")
+    assert markdown.startswith("## ❌ FAIL: toxicity: 20 of 20")
+    assert "| value | band | trace | why |" in markdown
     assert inside(shop, "gate", "--job", "noise").code == 0
 
 

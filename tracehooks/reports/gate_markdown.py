@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tracehooks.reports.gate import GatedRun, GateReport
+from tracehooks.reports.gate import NOISE, GatedRun, GateReport
 from tracehooks.reports.gate_words import (
     MOVED_HEADINGS,
     TYPE_HEADINGS,
@@ -15,9 +15,11 @@ from tracehooks.reports.gate_words import (
 )
 from tracehooks.reports.markdown import SIGNS, escaped, quoted
 from tracehooks.reports.moved import Moved
+from tracehooks.reports.wording import number
 
 SHOWN = 10
 TEXT_LENGTH = 300
+CALL_HEADINGS = ("value", "band", "trace", "why")
 
 
 def gate_markdown(report: GateReport) -> str:
@@ -53,8 +55,13 @@ def _moved(one: GatedRun) -> Iterator[str]:
     of = f" ({len(shown)} of {len(one.moved)})" if len(shown) < len(one.moved) else ""
     yield f"### {moved_title(one)}{of}"
     yield ""
-    yield from moved_table(shown)
+    yield from moved_table(shown) if one.job == NOISE else _calls_table(shown)
     yield ""
+
+
+def _calls_table(calls: Sequence[Moved]) -> Iterator[str]:
+    rows = [(number(each.now), each.noise_type, each.case, each.why) for each in calls]
+    yield from table(CALL_HEADINGS, rows, code=len(CALL_HEADINGS) - 1)
 
 
 def moved_table(moved: Sequence[Moved]) -> Iterator[str]:
