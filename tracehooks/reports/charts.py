@@ -17,6 +17,7 @@ SVG = "http://www.w3.org/2000/svg"
 WIDTH, HEIGHT = 720, 240
 DROPPED = ("defs", "title")
 LABELS = 8
+STEPS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +37,12 @@ def rates(points: Sequence[Point], *, title: str, limit: float | None = None) ->
     """
     points = _padded(points)
     highest = max([point.high or point.value or 0.0 for point in points] + [limit or 0.0, 0.01])
-    chart = _line(points, range=(0, min(1.0, highest * 1.15)), value_formatter=_share)
+    top = min(1.0, highest * 1.15)
+    chart = _line(points, range=(0, top), value_formatter=_share)
+    chart.y_labels = _ticks(top)
     if limit is not None:
         chart.add("allowed", [limit] * len(points), show_dots=False)
     chart.add("rate", [_dot(point) for point in points])
-    return _svg(chart, title)
-
-
-def scores(series: dict[str, Sequence[Point]], *, title: str) -> str:
-    """Mean scores of several kinds, each a line over the same labels, in 0..1, with their intervals."""
-    some = next(iter(series.values()))
-    chart = _line(some, range=(0, 1), value_formatter=lambda value: f"{value:.2f}", show_legend=False)
-    for name, points in series.items():
-        chart.add(name, [_dot(point) for point in points])
     return _svg(chart, title)
 
 
@@ -77,8 +71,6 @@ def _line(points: Sequence[Point], **options: Any) -> Any:
         dots_size=4,
         x_labels_major_count=min(LABELS, max(2, len(points))),
         show_minor_x_labels=len(points) <= LABELS,
-        y_labels_major_count=4,
-        show_minor_y_labels=False,
         **{"no_data_text": "nothing measured yet", **options},
     )
     chart.x_labels = [point.label for point in points]
@@ -101,6 +93,12 @@ def _dot(point: Point) -> dict[str, Any] | None:
     if point.low is not None and point.high is not None:
         dot["ci"] = {"low": point.low, "high": point.high}
     return dot
+
+
+def _ticks(top: float) -> list[float]:
+    """Even, round shares from 0 to ``top``, six at most."""
+    step = next(step for step in STEPS if top / step < 6)
+    return [round(n * step, 3) for n in range(int(top / step + 1e-9) + 1)]
 
 
 def _share(value: float) -> str:
