@@ -54,6 +54,8 @@ def _types(types: Any) -> RenderableType:
     compared = any(one.get("comparison") for one in types)
     columns = COLUMNS if compared else COLUMNS[:-1]
     made = table(*columns)
+    made.expand = False  # no gap between a short name and its figures
+    made.columns[0].no_wrap = False  # so that on a narrow screen the name gives way, and no figure
     for one in types:
         cells = type_cells(one)[: len(columns)]
         style = STYLES.get(cells[1].upper(), "")

@@ -101,6 +101,12 @@ def from_settings(settings: Any) -> NoiseFactsScorer:
     return NoiseFactsScorer()
 
 
+def _held(found: int) -> str:
+    if not found:
+        return "nothing forbidden is in the answer"
+    return "the declared fact holds" if found == 1 else f"all {found} declared facts hold"
+
+
 def _comment(findings: Findings, metadata: Mapping[str, Any], noise: str) -> str:
     found, missing = len(findings.found), len(findings.missing)
     parts = []
@@ -111,8 +117,7 @@ def _comment(findings: Findings, metadata: Mapping[str, Any], noise: str) -> str
     if findings.forbidden:
         parts.append(f"said, and must not be: {_listed(map(str, findings.forbidden))}")
     if not parts:
-        held = f"all {found} declared facts hold" if found else "nothing forbidden is in the answer"
-        return f"Robust ({metadata['band']}, grade {metadata['grade']}): under {noise}, {held}."
+        return f"Robust ({metadata['band']}, grade {metadata['grade']}): under {noise}, {_held(found)}."
     head = "Vulnerable" if metadata["vulnerable"] else "Affected"
     cut = " The recorded answer was cut short." if metadata["truncated"] else ""
     return f"{head} ({metadata['band']}, grade {metadata['grade']}): under {noise}, {'; '.join(parts)}.{cut}"
