@@ -1,5 +1,6 @@
 """Batches on the command line: what `run` says of one that is on its way, and what comes of it."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,21 @@ def test_a_run_waits_for_its_batch_and_resume_collects_it(
         assert "19 judged by batch" in page.read_text(encoding="utf-8")
         plan = inside(shop, "plan", "toxicity")
         assert plan.code == 0
+
+
+def test_resume_begins_with_a_run_that_was_killed_with_its_batch(tmp_path: Path, inside: Inside) -> None:
+    """A later run waits for what that batch brings; nobody but `resume` would fetch it."""
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        assert server.batches is not None
+        shop = Shop.at(tmp_path, mixed(20, 0), url=server.url, job="batch: 12h, gate: {max_rate: 0.5}")
+        assert inside(shop, "run", "toxicity").code == 3
+        with shop.store() as store:
+            (first,) = store.runs.list()
+            dead = f"{socket.gethostname()}:2147483646:1"
+            store.runs.update(first.id, state="running", report={}, owner=dead)
+        assert inside(shop, "run", "toxicity", "--json").json["state"] == "waiting"
+        server.batches.finish(ToxicWords())
+        assert inside(shop, "resume", "--json").json["run"] == first.id
+        second = inside(shop, "resume", "--json").json
+        assert (second["run"] != first.id, second["state"]) == (True, "finished")
+        assert (len(server.batches.made), server.count) == (1, 1)

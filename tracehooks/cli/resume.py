@@ -53,12 +53,19 @@ def _has_unscored(run: RunRecord) -> bool:
 def _unfinished(store: Store) -> RunRecord | None:
     """The latest run that is not finished and that nobody works on; else one that somebody works on.
 
-    Of runs that wait for a batch the first comes first: the others may wait for what it brings.
+    Of runs that wait for a batch, or were killed with one, the first comes first: the others may wait for
+    what it brings.
     """
     runs = [run for run in store.runs.list(limit=1000) if run.state not in DONE]
     if runs and runs[0].waiting:
-        return next(run for run in reversed(runs) if run.waiting)
+        return next(run for run in reversed(runs) if run.waiting or _was_killed_with_a_batch(store, run))
     return next((run for run in runs if not at_work(run)), next(iter(runs), None))
+
+
+def _was_killed_with_a_batch(store: Store, run: RunRecord) -> bool:
+    if run.state != "running" or at_work(run):
+        return False
+    return any(not batch.is_over for batch in store.batches.of_run(run.id))
 
 
 def _nothing(run: RunRecord | None, *, as_json: bool) -> int:
