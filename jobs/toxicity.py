@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tracehooks.errors import PartialReadError
-from tracehooks.gate import Ruling, rule_on_rate
-from tracehooks.jobs.assessment import Assessment, assess
+from tracehooks.gate import Ruling
+from tracehooks.jobs.assessment import assess
 from tracehooks.jobs.belonging import check_project
 from tracehooks.jobs.judging import Judging
 from tracehooks.jobs.keeper import UNDER_WAY, RunKeeper, utc_now
+from tracehooks.jobs.toxicity_preview import Preview
+from tracehooks.jobs.toxicity_ruling import ToxicityRule
 from tracehooks.jobs.windows import ResolvedWindow, resolve_window
 from tracehooks.records import Reason, Verdict
 from tracehooks.scorers.loading import toxicity_scorer
@@ -19,35 +21,18 @@ from tracehooks.scoring import Discovery, Planner, Tally, Window, load_sinks
 from tracehooks.scoring.batch_report import batch_dict
 from tracehooks.scoring.batching import is_early
 from tracehooks.scoring.canaries import CanaryCheck, canaries_for
-from tracehooks.scoring.coordinator import WAIT_SECONDS, stopped_words, this_owner
+from tracehooks.scoring.coordinator import WAIT_SECONDS, this_owner
 from tracehooks.scoring.estimating import Estimate, estimate
 from tracehooks.scoring.links import with_links
 from tracehooks.scoring.reviewing import send_to_review
 from tracehooks.scoring.source import LOCAL, load_source
 from tracehooks.scoring.spending import budget_reasons, check_budget, spent_dict
-from tracehooks.settings import Settings, format_duration
+from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store
 
+__all__ = ["JOB", "Preview", "ToxicityNight"]
+
 JOB = "toxicity"
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a run would do: the window, the counts, and how many calls a scorer would be asked about."""
-
-    window: Window
-    note: str
-    score_name: str
-    scorer_version: str
-    judge_model: str | None
-    counts: dict[str, int]
-    estimate: Estimate | None = None
-    canaries: int = 0
-
-    @property
-    def judge_calls(self) -> int:
-        """Requests to a judge, when none has to be repeated; 0 when the local pre-screen scores."""
-        return self.counts["planned"] if self.judge_model else 0
 
 
 @dataclass(kw_only=True)
@@ -268,20 +253,20 @@ class ToxicityNight:
         if tally.waiting:
             return self._keeper.wait(run)
         assessment = assess(self.store, run, found.probabilities if found else {})
-        ruling = self._rule(assessment)
+        ruling = self._rule.rule(assessment)
         canary = self._canaries.report(run)
         if canary and canary["reason"]:
             ruling = Ruling(Verdict.INCONCLUSIVE, (canary["reason"], *ruling.reasons))
         reasons = ruling.reasons
         left = self.store.items.remaining(run.id)
         if tally.stopped:
-            reasons = (*reasons, self._why_stopped(tally.stopped, left))
+            reasons = (*reasons, self._rule.why_stopped(tally.stopped, left))
         reasons = (*reasons, *budget_reasons(assessment.unscored))
         counts = {**run.counts, **self._outcomes(run.id, left)}
         self.store.runs.update(
             run.id,
             held_by=self.owner,
-            state="skipped" if self._samples_nothing() else _state(tally, left),
+            state="skipped" if self._rule.samples_nothing else _state(tally, left),
             verdict=ruling.verdict,
             reasons=reasons,
             counts=counts,
@@ -289,7 +274,7 @@ class ToxicityNight:
                 **assessment.as_dict(),
                 "late": run.report.get("late", 0),
                 "left": left,
-                "agents": {name: self._about_agent(one) for name, one in assessment.agents.items()},
+                "agents": {name: self._rule.about_agent(one) for name, one in assessment.agents.items()},
                 "pass": _pass_report(tally),
                 "canaries": canary,
                 "batch": batch_dict(self.settings, self.store, run),
@@ -301,40 +286,9 @@ class ToxicityNight:
         send_to_review(self.settings, self.store, run.id)
         return with_links(self.settings, self.store, run.id)
 
-    def _about_agent(self, assessment: Assessment) -> dict[str, Any]:
-        """What the gate would say of one agent's calls alone."""
-        ruling = self._rule(assessment)
-        return {
-            "verdict": ruling.verdict,
-            "reason": ruling.reasons[0],
-            "scored": assessment.rate.n,
-            "toxic": assessment.toxic,
-            "degraded": assessment.missing > 0,
-        }
-
-    def _why_stopped(self, stopped: Reason, left: int) -> str:
-        if stopped is not Reason.TIMEOUT:
-            return stopped_words(stopped)
-        limit = format_duration(self._job.time_limit)
-        return f"time_limit: stopped after {limit} with {left} calls not judged; `tracehooks resume` goes on"
-
-    def _rule(self, assessment: Assessment) -> Ruling:
-        gate = self._job.gate
-        if self._samples_nothing():
-            return Ruling(Verdict.INCONCLUSIVE, ("skipped: the sample size is 0, so nothing was judged",))
-        return rule_on_rate(
-            assessment.rate,
-            toxic=assessment.toxic,
-            missing=assessment.missing,
-            skipped=sum(assessment.skipped.values()),
-            max_rate=gate.max_rate,
-            min_coverage=gate.min_coverage,
-            allow_empty=self.allow_empty,
-            called="toxic" if assessment.score_name == "toxicity" else "candidates",
-        )
-
-    def _samples_nothing(self) -> bool:
-        return self._job.sample.size == 0 or self._job.sample.rate == 0
+    @property
+    def _rule(self) -> ToxicityRule:
+        return ToxicityRule(self._job, self.allow_empty)
 
     def _outcomes(self, run_id: str, left: int) -> dict[str, Any]:
         """The run's own items by outcome: planned = scored + unscored + skipped, what is left included."""
