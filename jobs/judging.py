@@ -80,3 +80,14 @@ class Judging:
             reading=not self.rescore,
             stage=self.stage,
         )
+
+
+def pass_report(tally: Tally) -> dict[str, Any]:
+    """What the last pass itself did, beside what the run has."""
+    return {
+        "judged": tally.done,
+        "requests": tally.requests,
+        "input_tokens": tally.input_tokens,
+        "output_tokens": tally.output_tokens,
+        "cached": tally.cached,
+    }

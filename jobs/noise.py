@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from tracehooks.errors import ConfigurationError
 from tracehooks.jobs.belonging import check_project
+from tracehooks.jobs.judging import pass_report
 from tracehooks.jobs.keeper import UNDER_WAY, RunKeeper, utc_now
 from tracehooks.jobs.noise_judging import NoiseJudging
-from tracehooks.jobs.noise_outcome import NoiseOutcome, pass_report
+from tracehooks.jobs.noise_outcome import NoiseOutcome
 from tracehooks.jobs.noise_preview import NoisePreview
 from tracehooks.jobs.noise_report import baselines, first_errors, ruling_dict
 from tracehooks.jobs.noise_setup import Chosen, Selection, chosen_agent, chosen_datasets, prompt_hash

@@ -127,15 +127,6 @@ class NoiseOutcome:
         if any(one.comparison for one in ruling.types):
             held += " and holds against the reference"
         scored = f"{ruling.rows.scored} of {ruling.rows.wanted} answers scored"
-        return [f"noise: each of {len(ruling.types)} noise types {held}, {scored}"]
-
-
-def pass_report(tally: Tally) -> dict[str, Any]:
-    """What the last pass itself did, beside what the run has."""
-    return {
-        "judged": tally.done,
-        "requests": tally.requests,
-        "input_tokens": tally.input_tokens,
-        "output_tokens": tally.output_tokens,
-        "cached": tally.cached,
-    }
+        n = len(ruling.types)
+        which = "the one noise type" if n == 1 else f"each of {n} noise types"
+        return [f"noise: {which} {held}, {scored}"]

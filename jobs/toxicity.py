@@ -10,7 +10,7 @@ from tracehooks.errors import PartialReadError
 from tracehooks.gate import Ruling
 from tracehooks.jobs.assessment import assess
 from tracehooks.jobs.belonging import check_project
-from tracehooks.jobs.judging import Judging
+from tracehooks.jobs.judging import Judging, pass_report
 from tracehooks.jobs.keeper import UNDER_WAY, RunKeeper, utc_now
 from tracehooks.jobs.toxicity_preview import Preview
 from tracehooks.jobs.toxicity_ruling import ToxicityRule
@@ -275,7 +275,7 @@ class ToxicityNight:
                 "late": run.report.get("late", 0),
                 "left": left,
                 "agents": {name: self._rule.about_agent(one) for name, one in assessment.agents.items()},
-                "pass": _pass_report(tally),
+                "pass": pass_report(tally),
                 "canaries": canary,
                 "batch": batch_dict(self.settings, self.store, run),
                 "spent": spent_dict(self.settings, self.store, run),
@@ -306,14 +306,3 @@ def _state(tally: Tally, left: int) -> str:
     if tally.stopped is Reason.TIMEOUT:
         return "timed_out"
     return "failed" if left else "finished"
-
-
-def _pass_report(tally: Tally) -> dict[str, Any]:
-    """What the last pass itself did, beside what the run has."""
-    return {
-        "judged": tally.done,
-        "requests": tally.requests,
-        "input_tokens": tally.input_tokens,
-        "output_tokens": tally.output_tokens,
-        "cached": tally.cached,
-    }
