@@ -65,3 +65,15 @@ def test_a_429_of_one_slows_all_and_answers_of_all_bring_it_back(store: Store, c
     store.shares.renew("j", "a", _news(8, answered=3))
     assert store.shares.renew("j", "b", _news(8, answered=1)).allowed == 5
     assert store.shares.renew("j", "b", _news(8, answered=1000)).allowed == 16
+
+
+def test_what_a_clock_noted_that_was_ahead_is_forgotten(store: Store, clock: Clock) -> None:
+    """Set back by three hours, nobody waits for three hours, and a new 429 counts."""
+    clock.pass_(hours=3)
+    ahead = store.shares.renew("j", "a", _news(16, under_way=16, limited=0.0, wait=20))
+    assert (ahead.allowed, ahead.held) == (8, 20)
+    clock.pass_(hours=-3)
+    share = store.shares.renew("j", "b", _news(16))
+    assert (share.places, share.part, share.held) == (8, 1, 0)
+    share = store.shares.renew("j", "b", _news(16, under_way=8, limited=0.0, wait=1))
+    assert (share.allowed, share.held) == (4, 1)

@@ -34,6 +34,7 @@ SHARES = table(
     column("ends_at", BigInteger),
 )
 LASTS = timedelta(seconds=15)
+AHEAD = timedelta(minutes=10)  # later than that only a clock notes anything that was set back since
 TURN_MICROS = 5_000_000  # after which the place that does not divide goes to another sender
 
 
@@ -52,7 +53,8 @@ class Shares:
         def work(connection: Connection) -> Share:
             now = to_micros(self._clock())
             pace = _paced(connection, judge, news, now)
-            connection.execute(delete(SHARES).where(SHARES.c.ends_at < now))
+            ahead = now + duration_micros(AHEAD)
+            connection.execute(delete(SHARES).where(~SHARES.c.ends_at.between(now, ahead)))
             rows = connection.execute(select(SHARES).where(SHARES.c.judge == judge)).all()
             others = [row for row in rows if row.sender != sender]
             share = _share(sender, news, others, pace, now)
@@ -86,6 +88,8 @@ class _Pace:
 
     def hear(self, news: News, now: int) -> None:
         """Halve after a 429, once for a wave of them; grow by one after as many answers as are allowed."""
+        if max(self.cut_at, self.held_until) > now + duration_micros(AHEAD):
+            self.cut_at = self.held_until = 0
         allowed = min(self.allowed or news.most, news.most)
         self.answers += news.answered
         while self.answers >= allowed and allowed < news.most:
