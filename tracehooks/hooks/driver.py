@@ -108,10 +108,10 @@ class HookDriver:
         return self._attached.put(attached)
 
     def flush(self, timeout: float) -> bool:
-        """Wait until all that was triggered is scored, stored and delivered.
+        """Wait until all that was taken in is scored, stored and delivered.
 
-        False when ``timeout`` seconds were not enough, when something was lost since the last flush, and when
-        a sink did not take everything.
+        False when ``timeout`` seconds were not enough, when a result was lost since the last flush, and when
+        a sink did not take everything. Calls that a full queue refused are counted, and not waited for.
         """
         return self._flush(timeout, timeout)
 
