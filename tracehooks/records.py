@@ -154,7 +154,8 @@ class Score:
     ``metadata`` holds the provenance: what was asked, what was answered, the judge's model, its usage.
 
     Build one with :meth:`scored`, :meth:`unscored` or :meth:`skipped`. Raises InvalidScoreError for a value
-    that is not finite, not of the data type, or missing where it must be there.
+    that is not finite, not of the data type, or missing where it must be there, and for metadata that is no
+    mapping (None is an empty one).
     """
 
     name: str
