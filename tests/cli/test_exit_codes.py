@@ -273,3 +273,13 @@ def test_strict_does_not_pass_over_lost_spans(tmp_path: Path, judge: FakeOpenAI,
     strict = inside(shop, "run", "toxicity", "--strict")
     assert strict.code == 1
     assert "--strict: 7 spans were lost before they reached the store" in strict.err
+
+
+def test_a_plan_over_what_is_scored_already_says_how_to_judge_it_again(
+    tmp_path: Path, judge: FakeOpenAI, inside: Inside
+) -> None:
+    """Over all calls there would be no more to do."""
+    shop = Shop.at(tmp_path, PASSING, url=judge.url)
+    inside(shop, "run", "toxicity", "--window", "all")
+    planned = inside(shop, "plan", "toxicity", "--window", "all").out
+    assert "tracehooks run toxicity --window all --rescore" in planned

@@ -105,7 +105,8 @@ def plan(
             preview_renderable(
                 "toxicity",
                 toxicity,
-                hint=f"{words}{' --rescore' if rescore else ''}{hint}",
+                given=f"{words}{' --rescore' if rescore else ''}",
+                hint=hint,
                 budget=settings.budget.run,
             )
         )

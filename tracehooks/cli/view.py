@@ -8,7 +8,7 @@ import typer
 
 from tracehooks.cli import output
 from tracehooks.cli.options import ConfigOption
-from tracehooks.cli.session import read_settings, reading
+from tracehooks.cli.session import config_hint, read_settings, reading
 from tracehooks.cli.verbs import examples, verb_app
 from tracehooks.errors import ConfigurationError
 from tracehooks.reports.charts import require
@@ -42,7 +42,7 @@ def view(
         output.say(f"{address} shows {store.url}; Ctrl-C ends it")
         if browser:
             webbrowser.open(address)
-        _server(store).run(sockets=[listener])
+        _server(store, config_hint(config)).run(sockets=[listener])
     return 0
 
 
@@ -61,11 +61,11 @@ def _listening(port: int) -> socket.socket:
     return listener
 
 
-def _server(store: "Store") -> Any:
+def _server(store: "Store", hint: str) -> Any:
     import uvicorn
 
     from tracehooks.web import make_app
 
     return uvicorn.Server(
-        uvicorn.Config(make_app(store), log_level="warning", access_log=False, lifespan="off")
+        uvicorn.Config(make_app(store, hint=hint), log_level="warning", access_log=False, lifespan="off")
     )

@@ -14,9 +14,9 @@ from tracehooks.settings import AllowanceSettings
 
 
 def preview_renderable(
-    job: str, preview: Preview, *, hint: str = "", budget: AllowanceSettings | None = None
+    job: str, preview: Preview, *, given: str = "", hint: str = "", budget: AllowanceSettings | None = None
 ) -> RenderableType:
-    """The preview for a terminal. ``budget`` is what a run may use."""
+    """The preview for a terminal. ``given`` are its options, ``budget`` is what a run may use."""
     window = f"{moment(preview.window.start)} to {moment(preview.window.end)} UTC"
     found = [Fact("window", window)]
     if preview.note:
@@ -26,9 +26,13 @@ def preview_renderable(
         found.append(Fact("canaries", f"{count(preview.canaries, 'frozen text')} judged too"))
     found += estimate_facts(preview.estimate, budget)
     if preview.counts["planned"]:
-        step = Step(f"tracehooks run {job}{hint}", "nothing was written; to do it:")
+        step = Step(f"tracehooks run {job}{given}{hint}", "nothing was written; to do it:")
+    elif preview.counts["discovered"] and preview.counts["already_scored"] == preview.counts["discovered"]:
+        step = Step(
+            f"tracehooks run {job}{given} --rescore{hint}", "all of them are scored; to judge them again:"
+        )
     else:
-        step = Step(f"tracehooks plan {job} --window all", "nothing would be scored; over all calls:")
+        step = Step(f"tracehooks plan {job} --window all{hint}", "nothing would be scored; over all calls:")
     return Group(heading("PLAN", _sentence(job, preview)), "", labelled(found), *steps("Next", [step]))
 
 

@@ -33,10 +33,11 @@ HEADERS = {
 View = Callable[[Store, Request], Response]
 
 
-def make_app(store: Store, *, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
+def make_app(store: Store, *, hosts: tuple[str, ...] = LOOPBACK, hint: str = "") -> Starlette:
     """The viewer over ``store``. It answers only requests that name one of ``hosts``, and only reads.
 
-    A page of another site that finds its way to the port by DNS is refused by its host's name.
+    A page of another site that finds its way to the port by DNS is refused by its host's name. ``hint`` is
+    what the commands on the pages need behind them, to read the same settings.
     """
     pages: dict[str, View] = {
         "/": overview.page,
@@ -50,7 +51,7 @@ def make_app(store: Store, *, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
         "/noise/{run_id}/case": noise.case,
     }
     routes = [Route(path, _served(view, store), methods=["GET"]) for path, view in pages.items()]
-    return Starlette(
+    app = Starlette(
         routes=[*routes, Route("/style.css", _style, methods=["GET"])],
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
@@ -63,6 +64,8 @@ def make_app(store: Store, *, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
             500: _refused(store),
         },
     )
+    app.state.hint = hint
+    return app
 
 
 def _served(view: View, store: Store) -> Callable[[Request], Awaitable[Response]]:

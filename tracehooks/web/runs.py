@@ -22,7 +22,7 @@ def listing(store: Store, _: Request) -> Response:
 def page(store: Store, request: Request) -> Response:
     """One run: verdict, picture, worst calls, and all there is to know."""
     run = store.runs.get(request.path_params["run_id"])
-    report = run_report(store, run, length=TEXT_LENGTH)
+    report = run_report(store, run, hint=request.app.state.hint, length=TEXT_LENGTH)
     shown = nights(comparable(store.runs.list(run.job, limit=LISTED), run), lambda each: f"/runs/{each.id}")
     values = {
         "place": store.url,
