@@ -62,8 +62,16 @@ class RunKeeper:
             raise
         except Exception as error:
             if self.store.runs.get(run.id).state == "running":  # else it has its verdict, and delivery failed
-                self.break_off(run, "failed", f"error: {type(error).__name__}: {error}")
+                self._fail(run, f"error: {type(error).__name__}: {error}")
             raise
+
+    def _fail(self, run: RunRecord, reason: str) -> None:
+        """A run whose batch is still out is not given up for an error: a later process collects it."""
+        now = self.clock()
+        if any(not batch.is_over and now < batch.due for batch in self.store.batches.of_run(run.id)):
+            self.wait(run, reason)
+        else:
+            self.break_off(run, "failed", reason)
 
     def break_off(self, run: RunRecord, state: RunState, *reasons: str, **more: Any) -> RunRecord:
         """Put the run away without a verdict; ``more`` is set besides."""
@@ -72,12 +80,12 @@ class RunKeeper:
             run.id, held_by=self.owner, state=state, ended=ended, verdict=None, reasons=reasons, **more
         )
 
-    def wait(self, run: RunRecord) -> RunRecord:
-        """End our part of a run that has to wait for its batches; a later process collects them."""
+    def wait(self, run: RunRecord, *more: str) -> RunRecord:
+        """End our part of a run that has to wait for its batches; ``more`` are further reasons."""
         found = {**(batch_dict(self.settings, self.store, run) or {}), "waiting": True}
         said = f" ({found['reason']})" if found["reason"] else ""
         reason = f"batch: {batch_words(found)}{said}; `tracehooks resume` looks whether they are there"
-        return self.break_off(run, "interrupted", reason, report={**run.report, "batch": found})
+        return self.break_off(run, "interrupted", reason, *more, report={**run.report, "batch": found})
 
     def deliver(self, sinks: Mapping[str, Any]) -> None:
         """Send what is to be sent, a bounded time; what is left goes with a later night."""

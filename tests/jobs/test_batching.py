@@ -99,6 +99,28 @@ def test_verdicts_are_those_of_live_requests(store: Store, tmp_path: Path) -> No
     assert _adds_up(batched)
 
 
+def test_an_error_while_a_batch_is_out_gives_nothing_up(store: Store) -> None:
+    """The run waits and says what happened; a later process has the batch made, once."""
+
+    def fails(text: str) -> None:
+        if text.startswith("sending"):
+            raise OSError("no space left on device")
+
+    fill(store, mixed(CALLS, 8))
+    with FakeOpenAI(ToxicWords(), batches=Batches()) as server:
+        with pytest.raises(OSError):
+            _night(store, _settings(server), stage=fails).run()
+        (waiting,) = store.runs.list()
+        assert waiting.waiting
+        assert "OSError: no space left on device" in waiting.reasons[1]
+        waiting = _night(store, _settings(server), 1).resume(waiting)
+        assert (waiting.waiting, len(_batches(server).made)) == (True, 1)
+        _batches(server).finish(ToxicWords())
+        run = _night(store, _settings(server), 2).resume(waiting)
+        assert (run.state, len(_batches(server).made)) == ("finished", 1)
+    assert _adds_up(run)
+
+
 def test_the_report_says_what_was_saved(store: Store) -> None:
     """One call live, the others by batch at half of the price; what was charged is what is counted."""
     fill(store, mixed(CALLS, 8))
