@@ -13,6 +13,7 @@ from tracehooks.replay.rows import answers
 from tracehooks.scoring import Coordinator, Grant, Tally
 from tracehooks.scoring.batching import Batching
 from tracehooks.scoring.caching import caching
+from tracehooks.scoring.canaries import CanaryCheck
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.scoring.spending import spending
 from tracehooks.settings import Settings
@@ -22,13 +23,17 @@ from tracehooks.store.replays import Replay, ReplayKey
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseJudging:
-    """Judges what a run's replays brought. ``asks`` tell what was asked, ``deadline`` is since 1970."""
+    """Judges what a run's replays brought. ``asks`` tell what was asked, ``deadline`` is since 1970.
+
+    ``canaries`` are judged beside the answers, where there are answers at all.
+    """
 
     settings: Settings
     store: Store
     scorer: Any
     sinks: Mapping[str, Any]
     asks: Mapping[ReplayKey, Ask]
+    canaries: CanaryCheck
     owner: str
     deadline: float | None = None
     clock: Callable[[], datetime]
@@ -70,6 +75,8 @@ class NoiseJudging:
             spending(self.settings, self.store, run, self.scorer, self.clock),
             caching(self.settings, self.store, run, self.scorer, enabled=self.cache),
         ):
+            if replays:
+                self.canaries.judge(run, int(run.counts["planned"]))
             if batching.waits():
                 return Tally(waiting=True)
             with batching.replies():
