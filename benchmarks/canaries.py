@@ -1,4 +1,4 @@
-"""``python -m benchmarks canaries``: how often canaries find a judge that was swapped, and how often they cry wolf, by simulation.
+"""How often canaries find a judge that was swapped, and how often they cry wolf, by simulation.
 
 A simulated judge has a mind of its own about every text: most as labelled, a few hard ones one way or the
 other. From night to night its severities jitter, and what it is unsure of flips.
