@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fake_openai import FakeOpenAI, Reply, block, chat
+from tests.fake_openai import Batches, FakeOpenAI, Reply, block, chat
 from tests.jobs.quiz import check_sums, dataset
 from tests.stored import NOON
 from tracehooks.jobs.noise import NoiseNight
@@ -140,3 +140,20 @@ def test_nights_without_them_ask_none(store: Store, tmp_path: Path, settings: di
     assert run.report["canaries"] is None
     assert run.verdict is Verdict.PASS
     check_sums(run)
+
+
+def test_a_night_that_goes_by_batch_asks_them_live_and_once(store: Store, tmp_path: Path) -> None:
+    """They are judged before the batch is waited for, and not again when it is collected."""
+    dataset(tmp_path, CASES)
+    judge = Labelled()
+    with FakeOpenAI(judge, batches=Batches()) as server:
+        noise = {"datasets": [str(tmp_path / "quiz.yaml")], "repeats": 1, "batch": "12h"}
+        night = _night(store, tmp_path, server, jobs={"noise": noise})
+        waiting = night.run()
+        assert (waiting.waiting, judge.frozen) == (True, FROZEN)
+        assert server.batches is not None
+        server.batches.finish(judge)
+        run = _night(store, tmp_path, server, 0, jobs={"noise": noise}).resume(waiting)
+    assert judge.frozen == FROZEN
+    assert (run.verdict, run.counts["scored"]) == (Verdict.PASS, ASKS)
+    assert run.report["canaries"]["judged"] == FROZEN
