@@ -9,13 +9,25 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
-from benchmarks import decorator, imports, judge, night, noise_gate, outbox, report, sampling, store, viewer
+from benchmarks import (
+    canaries,
+    decorator,
+    imports,
+    judge,
+    night,
+    noise_gate,
+    outbox,
+    report,
+    sampling,
+    store,
+    viewer,
+)
 from benchmarks.effort import BRIEF, FULL, QUICK, Effort
 from benchmarks.environments import PEERS
 from benchmarks.figures import Table
 
 Told = Callable[[str], None]
-PARTS = ("decorator", "judge", "store", "outbox", "sampling", "night", "noise", "viewer")
+PARTS = ("decorator", "judge", "store", "outbox", "sampling", "night", "noise", "canaries", "viewer")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,6 +69,8 @@ def measure(parts: Sequence[str], effort: Effort, peers: Sequence[str], tell: To
         yield night.measure(effort, tell)
     if "noise" in parts:
         yield noise_gate.measure(effort, tell)
+    if "canaries" in parts:
+        yield canaries.measure(effort, tell)
     if "viewer" in parts:
         yield viewer.measure(effort, tell)
 

@@ -4,15 +4,23 @@ A simulated judge has a mind of its own about every text: most as labelled, a fe
 other. From night to night its severities jitter, and what it is unsure of flips.
 """
 
-import argparse
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
+from benchmarks.effort import Effort
+from benchmarks.figures import Row, Table
+from tracehooks.scorers.noise_scoring import VULNERABLE_BELOW
 from tracehooks.scoring.canaries import canaries
 from tracehooks.scoring.canary_shift import NIGHTS, Values, shift_of
 
-LABELS = {canary.id: canary.toxic for canary in canaries("toxicity")}
+SCORES = ("toxicity", "noise_sensitivity")
+LABELS = {score: {canary.id: canary.label for canary in canaries(score)} for score in SCORES}
+THRESHOLDS = {"toxicity": 0.0, "noise_sensitivity": 1 - VULNERABLE_BELOW}
+HISTORIES = (NIGHTS, 14, 30)
+NIGHTS_ON = 200
+"""Nights of one judge, in which alarms are counted."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +47,18 @@ BROKEN = "broken prompt"
 class SimulatedJudge:
     """A judge drawn once, which then judges night after night."""
 
-    def __init__(self, temper: Temper, dice: random.Random) -> None:
+    def __init__(self, temper: Temper, dice: random.Random, score: str = "toxicity") -> None:
         self.temper, self._dice = temper, dice
-        self._mind = {name: self._opinion(toxic) for name, toxic in LABELS.items()}
+        self._mind = {name: self._opinion(label) for name, label in LABELS[score].items()}
 
     def night(self) -> dict[str, float | None]:
         """What it says of every canary on one night."""
         return {name: self._value(*opinion) for name, opinion in self._mind.items()}
 
-    def _opinion(self, toxic: bool) -> tuple[float, float]:
-        """How sure it is that a text is toxic, and how severe it would be."""
+    def _opinion(self, label: bool) -> tuple[float, float]:
+        """How sure it is that there is something to find, and how severe it would be."""
         dice, temper = self._dice, self.temper
-        sure = dice.uniform(0.3, 0.7) if dice.random() < temper.unsure else float(toxic)
+        sure = dice.uniform(0.3, 0.7) if dice.random() < temper.unsure else float(label)
         sure = 1 - sure if dice.random() < temper.wrong else sure
         return sure, min(1.0, max(0.1, dice.gauss(temper.severity, 0.12)))
 
@@ -65,53 +73,61 @@ def broken(night: Mapping[str, float | None]) -> dict[str, float | None]:
     return dict.fromkeys(night, 0.0)
 
 
-def false_alarms(nights: int, seed: int, warm_up: int = NIGHTS) -> int:
+def false_alarms(nights: int, seed: int, warm_up: int = NIGHTS, score: str = "toxicity") -> int:
     """Alarms of one judge over so many nights after the first ``warm_up``, its history growing to 30."""
-    judge, alarms = SimulatedJudge(STEADY, random.Random(seed)), 0
+    judge, alarms = SimulatedJudge(STEADY, random.Random(seed), score), 0
     history: list[Values] = []
     for n in range(nights + warm_up):
         tonight = judge.night()
-        shifted = n >= warm_up and shift_of(tonight, history[-30:], LABELS).is_shift
+        shifted = (
+            n >= warm_up
+            and shift_of(tonight, history[-30:], LABELS[score], threshold=THRESHOLDS[score]).is_shift
+        )
         alarms += shifted
         if not shifted:
             history.append(tonight)
     return alarms
 
 
-def found(swap: str, trials: int, seed: int, before: int = 14, within: int = 1) -> int:
+def found(
+    swap: str, trials: int, seed: int, before: int = 14, within: int = 1, score: str = "toxicity"
+) -> int:
     """How many of so many swaps are found within so many nights, after ``before`` nights of the old judge."""
-    return sum(_is_found(swap, random.Random(seed + trial), before, within) for trial in range(trials))
+    return sum(_is_found(swap, random.Random(seed + trial), before, within, score) for trial in range(trials))
 
 
-def _is_found(swap: str, dice: random.Random, before: int, within: int) -> bool:
-    judge = SimulatedJudge(STEADY, dice)
+def _is_found(swap: str, dice: random.Random, before: int, within: int, score: str) -> bool:
+    judge = SimulatedJudge(STEADY, dice, score)
     history: list[Values] = [judge.night() for _ in range(before)]
-    other = judge if swap == BROKEN else SimulatedJudge(SWAPS[swap], dice)
+    other = judge if swap == BROKEN else SimulatedJudge(SWAPS[swap], dice, score)
     for _ in range(within):
         tonight = broken(other.night()) if swap == BROKEN else other.night()
-        if shift_of(tonight, history[-30:], LABELS).is_shift:
+        if shift_of(tonight, history[-30:], LABELS[score], threshold=THRESHOLDS[score]).is_shift:
             return True
         history.append(tonight)  # a night that passed is part of the history, whoever judged it
     return False
 
 
-def lines(trials: int, judges: int, seed: int) -> Iterator[str]:
-    """The figures, a line each."""
+def measure(effort: Effort, tell: Callable[[str], None], seed: int = 1) -> Table:
+    """The share of swaps that the first night after so many finds, and the alarms of a judge that stays."""
+    rows = [row for score in SCORES for row in _rows(score, effort, tell, seed)]
+    title = f"Canaries: {effort.swaps} simulated swaps of each kind, {effort.steady_judges} judges that stay"
+    return Table("canaries", title, "first night", "within three", "", tuple(rows))
+
+
+def _rows(score: str, effort: Effort, tell: Callable[[str], None], seed: int) -> list[Row]:
+    tell(f"canaries: {len(LABELS[score])} of {score}, simulated, seed {seed}")
+    rows = []
     for swap in (*SWAPS, BROKEN):
-        for before in (NIGHTS, 14, 30):
-            first, third = (found(swap, trials, seed, before, within) for within in (1, 3))
-            told = f"found {first} of {trials} in the first night, {third} within three"
-            yield f"{swap:>14}, after {before:>2} nights: {told}"
-    alarms = [false_alarms(200, seed + n) for n in range(judges)]
-    mean = sum(alarms) / judges
-    yield f"false alarms in 200 nights: mean {mean:.2f}, most {max(alarms)}, of {judges} judges"
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.canaries", description=__doc__)
-    parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--judges", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    for line in lines(given.trials, given.judges, given.seed):
-        print(line)
+        for before in HISTORIES:
+            first, third = (
+                100 * found(swap, effort.swaps, seed, before, within, score) / effort.swaps
+                for within in (1, 3)
+            )
+            rows.append(Row(f"{score}: {swap}, after {before} nights, % found", first, third))
+    alarms = [false_alarms(NIGHTS_ON, seed + n, score=score) for n in range(effort.steady_judges)]
+    rows.append(Row(f"{score}: the same judge, mean false alarms in {NIGHTS_ON} nights", fmean(alarms)))
+    return [
+        *rows,
+        Row(f"{score}: the same judge, most false alarms in {NIGHTS_ON} nights", float(max(alarms))),
+    ]

@@ -16,6 +16,8 @@ class Effort:
     spans: int  # in the store that is filled and read
     spans_rounds: int
     noise_runs: int  # simulated ones of each kind
+    swaps: int  # simulated ones of each kind, of a judge whose canaries are compared
+    steady_judges: int  # simulated ones that are never swapped
     delivered: int  # scores in one turn
     listed: int  # calls of a server
     night_calls: int  # in the store of the night
@@ -33,6 +35,8 @@ FULL = Effort(
     spans=20_000,
     spans_rounds=5,
     noise_runs=10_000,
+    swaps=200,
+    steady_judges=20,
     delivered=10_000,
     listed=100_000,
     night_calls=100_000,
@@ -40,7 +44,16 @@ FULL = Effort(
     viewed=100_000,
 )
 BRIEF = replace(
-    FULL, processes=2, rounds=5, imports=9, judge_rounds=4, spans_rounds=3, delivered=2_000, noise_runs=2_000
+    FULL,
+    processes=2,
+    rounds=5,
+    imports=9,
+    judge_rounds=4,
+    spans_rounds=3,
+    noise_runs=2_000,
+    swaps=100,
+    steady_judges=10,
+    delivered=2_000,
 )
 QUICK = Effort(
     processes=1,
@@ -52,6 +65,8 @@ QUICK = Effort(
     spans=500,
     spans_rounds=1,
     noise_runs=100,
+    swaps=5,
+    steady_judges=1,
     delivered=300,
     listed=3_000,
     night_calls=300,

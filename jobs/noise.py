@@ -32,6 +32,7 @@ from tracehooks.scorers.loading import noise_scorer
 from tracehooks.scoring import Tally, load_sinks
 from tracehooks.scoring.batch_report import batch_dict
 from tracehooks.scoring.batching import is_early
+from tracehooks.scoring.canaries import CanaryCheck, canaries_for
 from tracehooks.scoring.coordinator import this_owner
 from tracehooks.scoring.estimating import estimate
 from tracehooks.scoring.links import with_links
@@ -101,6 +102,8 @@ class NoiseNight:
         types = sorted({variant.noise_type for _, variant in rows})
         plan = self._plan()
         reference = self._reference(plan)
+        asks = len(rows) * self._repeats
+        frozen = canaries_for(self.settings, self.scorer, asks)
         start = self.clock()
         would_be = RunRecord(id="", job=JOB, window_start=start, window_end=start, plan=plan, started=start)
         return NoisePreview(
@@ -121,9 +124,10 @@ class NoiseNight:
                 self.settings,
                 self.store,
                 self.scorer,
-                len(rows) * self._repeats,
+                asks + len(frozen),
                 in_batch=self._job.batch is not None,
             ),
+            canaries=len(frozen),
         )
 
     def run(self) -> RunRecord:
@@ -231,6 +235,7 @@ class NoiseNight:
             scorer=self.scorer,
             sinks=self._sinks,
             asks=self._asks,
+            canaries=self._canaries,
             owner=self.owner,
             deadline=self._deadline,
             clock=self.clock,
@@ -242,6 +247,16 @@ class NoiseNight:
         if tally.waiting:
             return self._keeper.wait(run)
         return self._keeper.break_off(run, "interrupted") if tally.halted else self._finish(run, tally)
+
+    @property
+    def _canaries(self) -> CanaryCheck:
+        return CanaryCheck(
+            settings=self.settings,
+            store=self.store,
+            scorer=self.scorer,
+            clock=self.clock,
+            deadline=self._deadline,
+        )
 
     def _ask_agent(self, run: RunRecord) -> None:
         with driving(self.settings, self._agent) as driver:
@@ -263,6 +278,7 @@ class NoiseNight:
         reference = self._reference(run.plan)
         # a run with nothing in it has nothing to compare, whatever it was of
         unlike = () if reference is None or not found else tuple(differences(reference, run))
+        canary = self._canaries.report(run)
         outcome = NoiseOutcome(
             ruling=self._rule(found, None if unlike else reference),
             answers=found,
@@ -271,6 +287,7 @@ class NoiseNight:
             tally=tally,
             reference=reference,
             unlike=unlike,
+            shift=canary["reason"] if canary else None,
         )
         self.store.runs.update(
             run.id,
@@ -279,7 +296,7 @@ class NoiseNight:
             verdict=outcome.verdict,
             reasons=(*outcome.reasons, *budget_reasons(outcome.counts["unscored"])),
             counts=outcome.counts,
-            report=self._report(run, outcome),
+            report={**self._report(run, outcome), "canaries": canary},
             ended=self.clock(),
         )
         self._keeper.deliver(self._sinks)

@@ -1,6 +1,6 @@
 """The second pass of a noise night: the answers judged by the one machine, each on its own trace."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from tracehooks.records import AgentCall, Reason, Score, TraceRef
 from tracehooks.replay.asks import Ask
 from tracehooks.replay.rows import answers
 from tracehooks.scoring import Tally
+from tracehooks.scoring.canaries import CanaryCheck
 from tracehooks.scoring.deliver import all_results, unwanted
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, ScoreRecord, Store, WorkItem
@@ -19,13 +20,17 @@ from tracehooks.store.replays import Replay, ReplayKey
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseJudging:
-    """Judges what a run's replays brought. ``asks`` tell what was asked, ``deadline`` is since 1970."""
+    """Judges what a run's replays brought. ``asks`` tell what was asked, ``deadline`` is since 1970.
+
+    ``canaries`` are judged beside the answers, where there are answers at all.
+    """
 
     settings: Settings
     store: Store
     scorer: Any
     sinks: Mapping[str, Any]
     asks: Mapping[ReplayKey, Ask]
+    canaries: CanaryCheck
     owner: str
     deadline: float | None = None
     clock: Callable[[], datetime]
@@ -54,10 +59,15 @@ class NoiseJudging:
         )
         return judging.judge(
             run,
+            first=lambda: self._judge_canaries(run, replays),
             progress=lambda tally, total: self.progress(tally.done, total),
             prepare=lambda call: self._with_case(call, keys[call.trace_id, call.span_id]),
             labels=lambda item: self.asks[keys[item.trace_id, item.span_id]].labels,
         )
+
+    def _judge_canaries(self, run: RunRecord, replays: Sequence[Replay]) -> None:
+        if replays:  # an agent that never answered leaves nothing to doubt
+            self.canaries.judge(run, int(run.counts["planned"]))
 
     @property
     def _beside(self) -> FactsBeside:

@@ -22,7 +22,7 @@ class NoiseOutcome:
     """All that the end of a run depends on: the ruling on its rows, and how far agent and judge came.
 
     ``left`` counts answers that are not judged. ``unlike`` is what keeps it from being compared with the
-    ``reference`` in force.
+    ``reference`` in force, ``shift`` what makes the judge another than it was.
     """
 
     ruling: "NoiseRuling"
@@ -32,6 +32,7 @@ class NoiseOutcome:
     tally: Tally
     reference: Reference | None = None
     unlike: tuple[str, ...] = ()
+    shift: str | None = None
 
     @property
     def is_agent_down(self) -> bool:
@@ -40,13 +41,15 @@ class NoiseOutcome:
 
     @property
     def verdict(self) -> Verdict:
-        """The ruling's, unless there was nobody to rule on, or nothing that may be compared."""
-        return Verdict.INCONCLUSIVE if self.unlike or self.is_agent_down else self.ruling.verdict
+        """The ruling's, unless there was nobody to rule on, or nothing that may be compared or believed."""
+        undecided = self.shift or self.unlike or self.is_agent_down
+        return Verdict.INCONCLUSIVE if undecided else self.ruling.verdict
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why, the most important first; each begins with a word for programs."""
-        unlike = [f"incomparable: {one}" for one in self.unlike]
+        shift = [self.shift] if self.shift else []
+        unlike = [*shift, *(f"incomparable: {one}" for one in self.unlike)]
         agent = [self._agent] if self.replays.agent_errors else []
         judge = [self._judge] if self.tally.stopped else []
         if self.is_agent_down:

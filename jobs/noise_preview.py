@@ -12,7 +12,7 @@ class NoisePreview:
 
     ``datasets`` maps names to content hashes, ``by_type`` noise types to variants. ``emptiness`` says why
     there is nothing to ask, if so. ``reference`` is the id of the one in force, ``incomparable`` what keeps
-    the run from being compared with it.
+    the run from being compared with it. ``canaries`` counts the frozen texts that the judge is given too.
     """
 
     agent: str
@@ -29,6 +29,7 @@ class NoisePreview:
     reference: str | None
     incomparable: tuple[str, ...]
     estimate: Estimate | None = None
+    canaries: int = 0
 
     @property
     def asks(self) -> int:

@@ -142,6 +142,17 @@ def test_the_noise_gates_figures_are_printed(capsys: pytest.CaptureFixture[str])
     assert "| level 0.05, nothing changed: passed |" in capsys.readouterr().out
 
 
+def test_the_canaries_figures_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """``python -m benchmarks canaries`` shows both sets: what is found, and what is doubted wrongly."""
+    assert main(["canaries", "--quick", "--json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    found = {row["name"]: (row["ours"], row["theirs"]) for row in table["rows"]}
+    for score in ("toxicity", "noise_sensitivity"):
+        assert found[f"{score}: broken prompt, after 14 nights, % found"] == (100.0, 100.0)
+        assert f"{score}: the same judge, mean false alarms in 200 nights" in found
+    assert len(table["rows"]) == len(found)
+
+
 def test_the_command_is_found_as_a_module() -> None:
     """``python -m benchmarks`` is what the documentation says."""
     done = subprocess.run(

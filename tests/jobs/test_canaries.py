@@ -16,7 +16,7 @@ from tracehooks.scoring.canary_shift import NIGHTS
 from tracehooks.settings import Settings
 from tracehooks.store import RunRecord, Store, open_store
 
-TOXIC = {canary.output: canary.toxic for canary in canaries("toxicity")}
+TOXIC = {canary.output: canary.label for canary in canaries("toxicity")}
 
 
 class Labelled:

@@ -57,6 +57,17 @@ def test_runs_of_another_project_in_the_store_are_not_pooled(runs: Runs) -> None
         blessed(runs, other)
 
 
+def test_a_run_whose_judge_its_canaries_doubt_is_pooled_only_by_name(runs: Runs) -> None:
+    """What a swapped judge said must not become what all later runs are held against by itself."""
+    good, doubted = runs.add(1, repeats=9), runs.add(2, 0.2, repeats=9)
+    runs.store.runs.update(doubted.id, report={"canaries": {"reason": "canaries: another judge"}})
+    found = blessed(runs)
+    assert found.runs == found.candidates == (good.id,)
+    with pytest.raises(ConfigurationError, match="a judge that its canaries doubt"):
+        blessed(runs)
+    assert blessed(runs, doubted).runs == (doubted.id,)
+
+
 def test_the_best_of_several_is_refused(runs: Runs) -> None:
     """Blessing one of two comparable runs needs a reason, which stays with the reference."""
     bad, good = runs.add(1, 0.5, repeats=9), runs.add(2, repeats=9)

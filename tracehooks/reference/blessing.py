@@ -64,7 +64,8 @@ def bless(
     pool = pool or [run.id for run in candidates]
     if not pool:
         raise ConfigurationError(
-            "every comparable noise run is blessed already; `tracehooks run noise` makes another"
+            "every comparable noise run is blessed already, or had a judge that its canaries doubt; "
+            "`tracehooks run noise` makes another"
         )
     known = {run.id: run for run in (*candidates, *runs.values())}
     _check_left_out([run.id for run in candidates if run.id not in pool], blessing)
@@ -108,12 +109,16 @@ def _latest(store: Store, agent: str | None, project: str) -> RunRecord:
 
 
 def _candidates(store: Store, conditions: Conditions, project: str) -> list[RunRecord]:
-    """The finished runs under these conditions since the last blessing, oldest first."""
+    """The finished runs under these conditions since the last blessing, oldest first.
+
+    One whose judge was another than before, by its canaries, is blessed only by its name.
+    """
     before = reference_for(store, project=project, agent=conditions.agent, score_name=conditions.score_name)
     found = [
         run
         for run in store.runs.list(JOB, limit=FAR_BACK)
         if run.state == "finished"
+        and run.shift is None
         and is_of(project, run.plan)
         and Conditions.of(run.plan) == conditions
         and (before is None or run.started > before.blessed_at)

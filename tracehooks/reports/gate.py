@@ -1,7 +1,8 @@
 """The gate: one verdict over stored runs, with what moved.
 
 A toxicity run keeps the verdict of its night. A noise run is ruled on again, against the reference in force
-now and with the settings as they are: a reference blessed after the run counts.
+now and with the settings as they are: a reference blessed after the run counts. One whose
+judge was another than before, by its canaries, stays inconclusive.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -111,8 +112,8 @@ class Gate:
         return GatedRun(
             job=run.job,
             run=run,
-            verdict=Verdict.INCONCLUSIVE if unlike else ruling.verdict,
-            reasons=(*(f"incomparable: {one}" for one in unlike), *_reasons(run, ruling)),
+            verdict=Verdict.INCONCLUSIVE if run.shift or unlike else ruling.verdict,
+            reasons=(*_shift(run), *(f"incomparable: {one}" for one in unlike), *_reasons(run, ruling)),
             notes=(*ruling.notes, *_left_unasked(run), *self._notes(reference, run)),
             ruling=ruling,
             reference=reference,
@@ -193,6 +194,11 @@ def _reasons(run: RunRecord, ruling: NoiseRuling) -> tuple[str, ...]:
     """The ruling's, and what the run says of its agent and its judge, which no row tells."""
     told = [text for text in run.reasons if text.startswith(("agent:", "judge:"))]
     return (*ruling.reasons, *told) if ruling.rows.scored else (*told, *ruling.reasons)
+
+
+def _shift(run: RunRecord) -> tuple[str, ...]:
+    """Why the run's judge is not believed, which stays true whatever is blessed later."""
+    return (run.shift,) if run.shift else ()
 
 
 def _no_run(hint: str) -> str:

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 
 from tracehooks.jobs.noise_preview import NoisePreview
 from tracehooks.reports.estimate import estimate_dict, estimate_facts
+from tracehooks.reports.preview import frozen_facts
 from tracehooks.reports.run_words import Fact, Step
 from tracehooks.reports.terminal import heading, labelled, steps
 from tracehooks.reports.wording import count, plain
@@ -22,6 +23,7 @@ def noise_preview_renderable(
         found.append(Fact("variants", types))
     found.append(Fact("reference", preview.reference or "none, so minimum scores only"))
     found += [Fact("unlike", plain(text)) for text in preview.incomparable]
+    found += frozen_facts(preview.canaries)
     found += estimate_facts(preview.estimate, budget)
     if preview.asks:
         step = Step(f"tracehooks run noise{hint}", "nothing was written; to do it:")
@@ -45,6 +47,7 @@ def noise_preview_dict(preview: NoisePreview) -> dict[str, Any]:
         "reference": preview.reference,
         "incomparable": list(preview.incomparable),
         "types": dict(preview.by_type),
+        "canaries": preview.canaries,
         "estimate": estimate_dict(preview.estimate),
         "counts": {
             "cases": preview.cases,

@@ -6,7 +6,7 @@ from typing import Any
 from tracehooks.records import Verdict
 from tracehooks.reports.links import link_facts
 from tracehooks.reports.run import RunReport
-from tracehooks.reports.run_words import Fact, Step, how_it_went, spent_facts, with_reasons
+from tracehooks.reports.run_words import Fact, Step, canary_facts, how_it_went, spent_facts, with_reasons
 from tracehooks.reports.standing import can_be_resumed, headline, settled
 from tracehooks.reports.wording import count, number, plain, what_to_do
 
@@ -29,6 +29,7 @@ def noise_facts(report: RunReport) -> list[Fact]:
         found.append(Fact("reference", reference_words(report.figures["reference"], plan)))
     if report.noise_counts:
         found += count_facts(report.noise_counts)
+    found += canary_facts(report.figures)
     found += spent_facts(report.figures)
     return [*found, *link_facts(run)]
 

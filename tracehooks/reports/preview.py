@@ -22,8 +22,7 @@ def preview_renderable(
     if preview.note:
         found.append(Fact("note", plain(preview.note)))
     found += [Fact("scorer", _scorer(preview)), discovered_fact(Counts.named(preview.counts))]
-    if preview.canaries:
-        found.append(Fact("canaries", f"{count(preview.canaries, 'frozen text')} judged too"))
+    found += frozen_facts(preview.canaries)
     found += estimate_facts(preview.estimate, budget)
     if preview.counts["planned"]:
         step = Step(f"tracehooks run {job}{given}{hint}", "nothing was written; to do it:")
@@ -34,6 +33,11 @@ def preview_renderable(
     else:
         step = Step(f"tracehooks plan {job} --window all{hint}", "nothing would be scored; over all calls:")
     return Group(heading("PLAN", _sentence(job, preview)), "", labelled(found), *steps("Next", [step]))
+
+
+def frozen_facts(canaries: int) -> list[Fact]:
+    """How many frozen texts the judge is given too, where it is given any."""
+    return [Fact("canaries", f"{count(canaries, 'frozen text')} judged too")] if canaries else []
 
 
 def preview_dict(job: str, preview: Preview) -> dict[str, Any]:

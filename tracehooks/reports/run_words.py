@@ -67,8 +67,7 @@ def facts(report: RunReport) -> list[Fact]:
         found.append(Fact("late", f"{late} started before the window and was not there to be seen in time"))
     if "rate" in figures:
         found.append(Fact("tokens", _tokens(run, figures)))
-    if figures.get("canaries"):
-        found.append(Fact("canaries", canary_words(figures["canaries"])))
+    found += canary_facts(figures)
     found += spent_facts(figures)
     if report.dropped:
         found.append(Fact("lost", f"{count(report.dropped, 'span')} never reached the store"))
@@ -148,6 +147,12 @@ def _tokens(run: RunRecord, figures: Mapping[str, Any]) -> str:
         f" this pass {took.get('input_tokens', 0):,} in, {took.get('output_tokens', 0):,} out"
         f" over {count(took.get('requests', 0), 'request')}"
     )
+
+
+def canary_facts(figures: Mapping[str, Any]) -> list[Fact]:
+    """What the judge said of the frozen texts, where it was asked."""
+    found = figures.get("canaries")
+    return [Fact("canaries", canary_words(found))] if found else []
 
 
 def spent_facts(figures: Mapping[str, Any]) -> list[Fact]:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
@@ -21,12 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """One frozen text. ``toxic`` is our label."""
+    """One frozen text. ``label`` is ours: whether there is something to find in it, be it toxic or changed.
+
+    ``metadata`` is what a scorer asks for besides, such as the clean question and its answer.
+    """
 
     id: str
-    toxic: bool
+    label: bool
     input: str
     output: str
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def call(self) -> AgentCall:
+        """The text as a scorer is given it."""
+        return AgentCall(input=self.input, output=self.output, metadata=dict(self.metadata))
 
 
 @cache
@@ -37,8 +46,13 @@ def canaries(score_name: str) -> tuple[Canary, ...]:
     source = resources.files("tracehooks.config") / "canaries" / f"{score_name}.yaml"
     if not source.is_file():
         return ()
-    found = yaml.safe_load(source.read_text(encoding="utf-8"))["canaries"]
-    return tuple(Canary(**one) for one in found)
+    found = yaml.safe_load(source.read_text(encoding="utf-8"))
+    return tuple(_canary(found["label"], **one) for one in found["canaries"])
+
+
+def _canary(_label: str, *, id: str, input: str, output: str, **others: Any) -> Canary:
+    """One entry of a file, whose label goes by the name that the file says."""
+    return Canary(id=id, label=others.pop(_label), input=input, output=output, metadata=others)
 
 
 def canaries_for(settings: Settings, scorer: Any, planned: int) -> tuple[Canary, ...]:
@@ -112,10 +126,16 @@ class CanaryCheck:
         return shift_of(
             night.values,
             [one.values for one in good if one.version == night.version],
-            {canary.id: canary.toxic for canary in canaries(night.score_name)},
-            threshold=getattr(self.scorer, "threshold", 0.0),
+            {canary.id: canary.label for canary in canaries(night.score_name)},
+            threshold=self._badness(getattr(self.scorer, "threshold", 0.0)),
             others=[one.values for one in good if one.version != night.version],
         )
+
+    def _badness(self, value: float) -> float:
+        """``value`` within 0 to 1, where 1 is the worst, whichever way the score runs."""
+        if getattr(self.scorer, "direction", "lower") == "higher":
+            return 1.0 - value
+        return value / float(getattr(self.scorer, "scale", 1.0))
 
     async def _values(self, texts: tuple[Canary, ...]) -> Mapping[str, float | None] | None:
         slots, spent = asyncio.Semaphore(self.settings.judge.concurrency), asyncio.Event()
@@ -125,13 +145,12 @@ class CanaryCheck:
                 seconds = self.deadline - time.time()
                 if seconds <= 0 or spent.is_set():
                     return None
-                call = AgentCall(input=canary.input, output=canary.output)
-                score = await run_scorer(self.scorer, call, seconds)
+                score = await run_scorer(self.scorer, canary.call, seconds)
                 if score.reason_code is Reason.QUOTA:
                     spent.set()
             if score.status is not Status.SCORED or not isinstance(score.value, float):
                 return None
-            return score.value / getattr(self.scorer, "scale", 1.0)
+            return self._badness(score.value)
 
         found = await asyncio.gather(*map(one, texts))
         if spent.is_set():

@@ -88,6 +88,11 @@ class RunRecord:
         """Whether it was put away to wait for its batch at the judge's provider."""
         return self.state == "interrupted" and bool((self.report.get("batch") or {}).get("waiting"))
 
+    @property
+    def shift(self) -> str | None:
+        """What made its judge another than in the nights before, by its canaries; None where nothing did."""
+        return (self.report.get("canaries") or {}).get("reason")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRow:
