@@ -25,7 +25,7 @@ def die(moment: str) -> None:
             await submit(self, *words)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    BatchApi.submit = killing  # type: ignore[method-assign]
+    BatchApi.submit = killing  # type: ignore[method-assign, assignment]
 
 
 def main(config: str, hours: str, *rest: str) -> None:
