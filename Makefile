@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+WORKERS ?= 3
 CONFIG ?= config/demo/tracehooks.yaml
 
 .PHONY: nightly test setup instrumentations lint types floors docs wheel check bench clean
@@ -14,7 +15,7 @@ nightly: setup  ## run the demo agent if the store is empty, then the night; end
 	  echo "look at it: $(BIN)/tracehooks view --config $(CONFIG)"; exit $$code
 
 test: setup  ## all tests
-	$(BIN)/python -m pytest -q -n auto --dist loadfile
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 setup: $(READY)
 

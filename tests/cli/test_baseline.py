@@ -52,7 +52,8 @@ def test_what_an_agent_prints_is_not_in_the_document(tmp_path: Path) -> None:
     (tmp_path / "shop_agent.py").write_text(agent)
     result = shop.tracehooks("baseline", "capture", "--json")
     assert json.loads(result.stdout)["exit_code"] == 0
-    assert result.stderr.splitlines() == ["loading", "thinking", "thinking"]
+    # two threads may print at the same time, and a line's end is a piece of its own
+    assert result.stderr.replace("\n", "") == "loading" + "thinking" * 2
 
 
 def test_answers_become_baselines_with_their_provenance(tmp_path: Path) -> None:
