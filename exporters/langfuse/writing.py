@@ -70,10 +70,10 @@ class Writer:
     def _of_event(self, score_id: str, said: Mapping[str, Any] | None) -> Receipt:
         if said is None:
             return Receipt(id=score_id, accepted=False, error="the server said nothing about it")
-        status = int(said.get("status") or 0)
+        status = _status(said.get("status"))
         if 200 <= status < 300:
             return Receipt(id=score_id, accepted=True)
-        words = f"{status} {said.get('message') or ''}: {said.get('error') or ''}"[:300]
+        words = f"{said.get('status') or 0} {said.get('message') or ''}: {said.get('error') or ''}"[:300]
         if NOT_ACCEPTED in words:
             self._server.forget()
         elif 400 <= status < 500 and status not in (*DENIED, 408, 429):
@@ -123,6 +123,14 @@ def _packs(letters: Sequence[Letter], most: int) -> Iterable[list[Letter]]:
 def _by_event(said: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     found = [*(said.get("successes") or ()), *(said.get("errors") or ())]
     return {str(entry.get("id")): entry for entry in found if isinstance(entry, dict)}
+
+
+def _status(said: Any) -> int:
+    """An event's status as a number; 0, of which nothing is known, for what is none."""
+    try:
+        return int(said)
+    except (TypeError, ValueError):
+        return 0
 
 
 def _accepted(letters: Sequence[Letter]) -> list[Receipt]:

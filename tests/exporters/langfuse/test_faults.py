@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -59,6 +60,23 @@ def test_what_was_half_done_is_done_once(
     desk = _full(desk_at(any_langfuse))
     any_langfuse.fail(_path(desk), method="POST", **fault)
     _all_arrive(desk)
+
+
+def test_a_status_that_is_no_number_holds_up_no_other_event(desk: Desk) -> None:
+    """A server that answers one event of a batch oddly is asked again for that one; the others are done."""
+    desk.commit([toxicity(1, 0.1), toxicity(2, 0.2)])
+    known, odd = desk.store.outbox.rows("pending", "langfuse", 10, "nobody", timedelta(0))
+    said = {
+        "successes": [{"id": f"{known.id}-1", "status": 201}],
+        "errors": [{"id": f"{odd.id}-1", "status": "later", "message": "shard moves"}],
+    }
+    assert _path(desk) == "/api/public/ingestion"
+    desk.server.fail(_path(desk), status=207, body=said)
+    desk.deliver()
+    assert desk.counts() == {"accepted": 1, "pending": 1}
+    assert [error for _, _, error, _ in desk.store.outbox.troubles()] == ["later shard moves: "]
+    desk.deliver_all()
+    assert desk.counts() == {"confirmed": 2}
 
 
 @pytest.mark.parametrize("as_date", [False, True])
