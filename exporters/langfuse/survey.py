@@ -33,7 +33,6 @@ except ImportError:
         from hashlib import sha256
 
 NEVER = timedelta(days=1)  # an observation that is open for longer will never be ended
-UNENDED = "~"  # greater than every time
 _TRACE_ID, _SPAN_ID = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{16}")
 
 
