@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tracehooks.errors import TracehooksError
+from tracehooks.exporters.langfuse.attributes import in_langfuse_words
 from tracehooks.exporters.langfuse.client import TOO_LARGE, Client, Reply, Unreachable
 from tracehooks.exporters.langfuse.usage import UsageOnce
 from tracehooks.settings import Settings
@@ -78,7 +79,7 @@ class LangfuseSpanExporter:
         """Send ``spans``. Raises when the server stays down, or refuses them for another reason than size."""
         from opentelemetry.sdk.trace.export import SpanExportResult
 
-        waiting = [self._worded(span, self._usage, self._release) for span in spans]
+        waiting = [self._worded(span, _said(span, self._usage, self._release)) for span in spans]
         while waiting:
             waiting = waiting[self._send(waiting) :]
         return SpanExportResult.SUCCESS
@@ -100,13 +101,14 @@ class LangfuseSpanExporter:
             count, size, reply = self._request(left[:most], self._client_send)
             if reply.ok:
                 self._arrived(left[:count])
+                most *= 2
             elif reply.status == TOO_LARGE and size > SMALLEST:
                 self._ask_for_less(size)
                 continue
             elif reply.status not in ABOUT_THE_SPAN:
                 raise RefusedSpans(reply.words)
             elif count > 1:
-                most = 1  # which of them is it?
+                most = count // 2  # which of them is it?
                 continue
             else:
                 refused[_place(left[0])] = reply.words
@@ -144,12 +146,17 @@ class LangfuseSpanExporter:
 
         from tracehooks.exporters.otlp_cutting import shrunk, size_of
 
-        most = self.largest // SHARE
-        fitting = [shrunk(span, most) for span in waiting]
-        sizes = [size_of(span) for span in fitting]
-        count = _first_pack(sizes, self.largest)
-        body = gzip.compress(encode_spans(fitting[:count]).SerializePartialToString(), COMPRESSION)
-        return count, sum(sizes[:count]), post(body)
+        fitting: list[ReadableSpan] = []
+        total = 0
+        for span in waiting:
+            one = shrunk(span, self.largest // SHARE)
+            size = size_of(one)
+            if fitting and total + size > self.largest:
+                break
+            fitting.append(one)
+            total += size
+        body = gzip.compress(encode_spans(fitting).SerializePartialToString(), COMPRESSION)
+        return len(fitting), total, post(body)
 
     def _ask_for_less(self, size: int) -> None:
         self.largest = max(SMALLEST, min(size, self.largest) // 2)
@@ -191,22 +198,20 @@ class LangfuseSpanExporter:
         for record, rest in sorted(rests, key=lambda one: (one[0].end_ns, -one[0].start_ns)):
             span = readable(record, rest or {})
             release = (rest or {}).get(CARRIED, {}).get(RELEASE)
-            found.append((self._worded(span, usage, release), rest is not None))
-        return [span for span, waits in found if waits]
+            said = _said(span, usage, release)
+            if rest is not None:
+                found.append(self._worded(span, said))
+        return found
 
-    def _worded(self, span: "ReadableSpan", usage: UsageOnce, release: str | None) -> "ReadableSpan":
+    def _worded(self, span: "ReadableSpan", said: Mapping[str, Any]) -> "ReadableSpan":
         from opentelemetry.sdk.trace import ReadableSpan
 
-        from tracehooks.exporters.langfuse.attributes import in_langfuse_words
-
-        attributes = usage.only(span, in_langfuse_words(span, release))
-        attributes |= self._experiments.attributes(span)
         return ReadableSpan(
             name=span.name,
             context=span.context,
             parent=span.parent,
             resource=span.resource,
-            attributes=attributes,
+            attributes={**said, **self._experiments.attributes(span)},
             events=span.events,
             links=span.links,
             kind=span.kind,
@@ -221,14 +226,9 @@ class RefusedSpans(TracehooksError):  # noqa: N818 - it says what they are
     """The server did not take a batch; the message is the server's, which quotes no text of a span."""
 
 
-def _first_pack(sizes: Sequence[int], most: int) -> int:
-    """How many spans of these sizes a request may hold, one at least."""
-    total = 0
-    for count, size in enumerate(sizes):
-        total += size
-        if total > most and count:
-            return count
-    return len(sizes)
+def _said(span: "ReadableSpan", usage: UsageOnce, release: str | None) -> dict[str, Any]:
+    """Its attributes in Langfuse's words, without the tokens that spans below it have told."""
+    return usage.only(span, in_langfuse_words(span, release))
 
 
 def _place(span: "ReadableSpan") -> Place:

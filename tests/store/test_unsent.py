@@ -44,11 +44,22 @@ def test_a_living_process_has_its_time_and_then_anybody_may_send(store: Store, c
     clock.pass_(seconds=HELD.total_seconds() + 1)
     (first,) = store.unsent.claim("langfuse", "other", LEASE, 1)
     assert (first.place, first.rest) == (places[0], {"kind": "CLIENT"})
-    rest = store.unsent.claim("langfuse", "other", LEASE, 10, after=first.place)
+    rest = store.unsent.claim("langfuse", "other", LEASE, 10, after=first.trace_id)
     assert [one.place for one in rest] == places[1:]
     assert claimed(store) == []
     clock.pass_(seconds=LEASE.total_seconds() + 1)
     assert claimed(store) == places
+
+
+def test_a_trace_is_claimed_whole(store: Store) -> None:
+    """Whoever sends some of its spans reads all of them: once, however many there are."""
+    spans = [agent_span(number, trace=1) for number in range(1, 31)]
+    waiting = [Unsent("langfuse", span.trace_id, span.span_id) for span in spans]
+    store.spans.add(spans, lambda: waiting, NOBODY)
+    (other,) = add(store, 99, owner=NOBODY)
+    store.unsent.release_owner("langfuse", NOBODY)
+    assert claimed(store, limit=5) == [one.place for one in waiting]
+    assert claimed(store, limit=5) == [other]
 
 
 def test_what_a_dead_process_held_is_due_at_once(store: Store) -> None:

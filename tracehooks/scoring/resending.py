@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("tracehooks")
 
 GROUP = "tracehooks.span_exporters"
-AT_ONCE = 100  # spans read from the store together; few, for each may be large
+AT_ONCE = 100  # spans read from the store together, and those of the same traces; few, for each may be large
 LEASE = timedelta(minutes=2)
 
 
@@ -127,14 +127,14 @@ class Resender:
             if is_dead(owner):
                 count = unsent.release_owner(name, owner)
                 logger.info("took over %d spans for %s of %s, which is gone", count, name, owner)
-        after: Place = ("", "")
+        after = ""
         while end is None or time.monotonic() < end:
             claimed = unsent.claim(name, self._owner, LEASE, AT_ONCE, after=after)
             if not claimed:
                 return True
             if not self._send(name, claimed):
                 return False
-            after = claimed[-1].place
+            after = claimed[-1].trace_id
         return False
 
     def _send(self, name: str, claimed: Sequence["Unsent"]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, or_, select, tuple_, update
+from sqlalchemy import Connection, delete, func, or_, select, update
 
 from tracehooks.store.among import among
 from tracehooks.store.database import Area, Database
@@ -71,24 +71,24 @@ class UnsentSpans:
         return self._database.write(Area.SPANS, work) if places else set()
 
     def claim(
-        self, backend: str, owner: str, lease: timedelta, limit: int, *, after: Place = ("", "")
+        self, backend: str, owner: str, lease: timedelta, limit: int, *, after: str = ""
     ) -> list[Unsent]:
-        """At most ``limit`` spans that are due, by trace; no one else gets them before ``lease`` is over.
+        """What is due of the traces that the first ``limit`` spans that are due belong to, by trace.
 
-        ``after`` is the place of the last one of the claim before.
+        A trace is never divided: whoever sends its spans reads all of it. No one else gets them before
+        ``lease`` is over. ``after`` is the last trace of the claim before.
         """
         now = to_micros(self._clock())
-        due = (
-            select(*(UNSENT.c[name] for name in KEY))
-            .where(UNSENT.c.backend == backend, tuple_(UNSENT.c.trace_id, UNSENT.c.span_id) > after)
-            .where(UNSENT.c.state == WAITING, UNSENT.c.due <= now)
+        due = (UNSENT.c.backend == backend, UNSENT.c.state == WAITING, UNSENT.c.due <= now)
+        first = (
+            select(UNSENT.c.trace_id)
+            .where(*due, UNSENT.c.trace_id > after)
             .order_by(UNSENT.c.trace_id, UNSENT.c.span_id)
             .limit(limit)
-            .cte("due")
         )
         statement = (
             update(UNSENT)
-            .where(*(UNSENT.c[name] == due.c[name] for name in KEY))
+            .where(*due, UNSENT.c.trace_id.in_(first))
             .values(owner=safe_text(owner), due=now + duration_micros(lease))
             .returning(UNSENT.c.trace_id, UNSENT.c.span_id, UNSENT.c.rest)
         )

@@ -179,7 +179,8 @@ def test_a_span_that_is_refused_takes_no_other_along_and_is_dead_in_the_end(
     """The others arrive at once; it is tried again for hours, then told, and sent when somebody asks."""
     first = agent_span(7, start=NOON - timedelta(hours=1))
     left(store, [*(agent_span(n) for n in range(5)), first])
-    langfuse.fail(OTLP, status=400, times=2, body={"message": "no such thing"})  # all together, and that one
+    # all together, the first half of them, and that one
+    langfuse.fail(OTLP, status=400, times=3, body={"message": "no such thing"})
     assert resender.resend(30)
     assert (len(langfuse.observations), waiting(store)) == (5, 1)
     for _ in range(REFUSALS - 1):
@@ -196,6 +197,17 @@ def test_a_span_that_is_refused_takes_no_other_along_and_is_dead_in_the_end(
     resender.hurry(dead=True)
     assert resender.resend(30)
     assert (len(langfuse.observations), store.unsent.counts()) == (6, {})
+
+
+def test_a_large_trace_is_read_and_sent_once(
+    langfuse: FakeLangfuse, store: Store, resender: Resender
+) -> None:
+    """What waits of it goes in one request, and not a hundred at a time with all the others read again."""
+    first = agent_span(1)
+    spans = [replace(first, span_id=format(n, "016x"), end_ns=first.end_ns + n) for n in range(1, 451)]
+    left(store, spans)
+    assert resender.resend(30)
+    assert (len(langfuse.observations), posts(langfuse), waiting(store)) == (450, 1, 0)
 
 
 def test_tokens_that_a_delivered_span_told_are_not_told_again(
