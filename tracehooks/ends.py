@@ -77,6 +77,10 @@ class Ends:
         if self._is_watching:
             self._take_sigterm()
 
+    def stay_awake(self) -> None:
+        """There is something to finish once more: SIGTERM still has to reach its handler."""
+        self._waker.keep()
+
     @property
     def is_abrupt(self) -> bool:
         """Whether SIGTERM ends the process without asking us: it belongs to the application, or to no one."""

@@ -25,7 +25,7 @@ from tracehooks.hooks.online import COMMIT_INTERVAL, NO_COUNTS, Online
 from tracehooks.tracing.pipeline import INTERVAL, Pipeline, is_ours
 from tracehooks.tracing.provider import door
 from tracehooks.tracing.trouble import trouble
-from tracehooks.worker import when_starting
+from tracehooks.worker import when_starting, when_waking
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -333,5 +333,6 @@ def _finish(timeout: float) -> None:
 
 ends = Ends(_finish, EXIT_TIMEOUT)
 when_starting(ends.watch_again)
+when_waking(ends.stay_awake)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_runtime.renew_lock)

@@ -36,11 +36,22 @@ class Waker:
         writer.setblocking(False)
         thread = threading.Thread(target=self._read, args=(reader,), name="tracehooks-signals", daemon=True)
         try:
-            _take(writer.fileno())
-            thread.start()
-        except (ValueError, RuntimeError):  # not the main thread, taken, or the system gives no thread
+            if _take(writer.fileno()):
+                thread.start()
+            else:
+                self.close()
+        except (ValueError, RuntimeError):  # not the main thread, or the system gives no thread
             self.close()
         return bool(self._sockets)
+
+    def keep(self) -> None:
+        """Take the descriptor again if nobody has it: an event loop takes it, and leaves none when it closes.
+
+        Costs next to nothing where there is no waker.
+        """
+        if self._sockets and threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(ValueError):
+                _take(self._sockets[1].fileno())
 
     def close(self) -> None:
         """No more. A forked child must, at once: what it notes would be told to its parent."""
@@ -62,11 +73,13 @@ class Waker:
                 sleep(PAUSE)
 
 
-def _take(descriptor: int) -> None:
+def _take(descriptor: int) -> bool:
+    """Have Python write there, unless it writes elsewhere already."""
     before = signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
-    if before != -1:
-        signal.set_wakeup_fd(before)
-        raise RuntimeError("the wake-up descriptor is in use")
+    if before in (-1, descriptor):
+        return True
+    signal.set_wakeup_fd(before)
+    return False
 
 
 class AroundFork:

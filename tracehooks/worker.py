@@ -94,6 +94,8 @@ class BackgroundWorker(Generic[T]):
             if self._thread is None:
                 self._start()
             elif len(self._queue) in (1, self._max_batch):
+                for function in _waking:
+                    function()
                 self._changed.notify_all()
             return True
 
@@ -206,11 +208,17 @@ class BackgroundWorker(Generic[T]):
 
 _workers: "weakref.WeakSet[BackgroundWorker[Any]]" = weakref.WeakSet()
 _starting: list[Callable[[], object]] = []
+_waking: list[Callable[[], object]] = []
 
 
 def when_starting(function: Callable[[], object]) -> None:
     """Have ``function`` called whenever a worker starts its thread, on the thread that has work for it."""
     _starting.append(function)
+
+
+def when_waking(function: Callable[[], object]) -> None:
+    """Have ``function``, which must be quick and not raise, called whenever a put wakes a worker's thread."""
+    _waking.append(function)
 
 
 def _reset_in_child() -> None:

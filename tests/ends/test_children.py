@@ -147,6 +147,47 @@ def test_pools_that_are_terminated_at_once_end(tmp_path: Path, initializer: str)
     assert ended.code == 0, ended.err
 
 
+WAITS = """
+import asyncio, os, signal, threading, time
+import tracehooks
+from tests.ends.app import agent
+
+def kill():
+    time.sleep(0.3)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+def wait():
+    agent("before")
+    loop = asyncio.new_event_loop()
+    loop.add_signal_handler(signal.SIGUSR1, print)
+    loop.close()
+    assert tracehooks.flush(20)
+    agent("after")
+    threading.Thread(target=kill, daemon=True).start()
+    time.sleep(60)
+"""
+
+
+def test_sigterm_reaches_a_child_whose_event_loop_has_closed(tmp_path: Path) -> None:
+    """A loop that had handlers takes Python's wake-up descriptor along; the next call takes it again.
+
+    The signal comes in another thread, so that nothing but that descriptor tells of it: the child sleeps.
+    """
+    (tmp_path / "work.py").write_text(WAITS)
+    body = """
+    import multiprocessing, work
+    if __name__ == "__main__":
+        tracehooks.init()
+        child = multiprocessing.get_context("fork").Process(target=work.wait, daemon=True)
+        child.start()
+        child.join(40)
+        assert child.exitcode == -15, child.exitcode
+    """
+    ended = run(tmp_path, body)
+    assert ended.code == 0, ended.err
+    assert left(tmp_path) == everything(2)
+
+
 def test_a_pool_that_is_terminated(tmp_path: Path) -> None:
     """``multiprocessing.Pool`` ends its workers by SIGTERM."""
     (tmp_path / "work.py").write_text(WORK)
