@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,8 +35,14 @@ def _start_anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("OTEL_")]:
         monkeypatch.delenv(name)
     trouble.clear()
+    before = threading.enumerate()
     yield
     tracehooks.shutdown(5)
+    # one that goes on would tell other tests of its trouble
+    for thread in set(threading.enumerate()).difference(before):
+        if thread.name == "tracehooks-spans":
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 @traced

@@ -194,6 +194,29 @@ def test_an_exporter_that_hangs_holds_up_neither_calls_nor_flush_nor_close() -> 
     gate.set()
 
 
+def test_what_is_under_way_at_a_close_is_not_tried_again() -> None:
+    """Its thread ends as soon as the exporter lets go of it; what that was at is counted."""
+    begun, gate = threading.Event(), threading.Event()
+
+    def refuses(spans: Sequence[ReadableSpan]) -> bool:
+        begun.set()
+        return gate.wait(30)
+
+    exporter = Exporter(refuses)
+    pipeline = through(exporter, interval=0.01)
+    for n in range(4):
+        agent(n)
+    assert begun.wait(30)
+    thread = pipeline.worker._thread
+    assert thread is not None
+    assert not pipeline.close(0.1)
+    gate.set()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert exporter.exports == 1
+    assert adds_up(pipeline)["dropped"] == 4
+
+
 def test_close_exports_what_is_left_and_shuts_down_once() -> None:
     """Nothing that was queued is lost by closing."""
     exporter = Exporter()

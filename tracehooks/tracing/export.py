@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, Protocol
 
 from opentelemetry import context as otel_context
@@ -42,6 +42,7 @@ class Exporting:
     def reset_counts(self) -> None:
         """Begin to count anew."""
         self._lock = threading.RLock()
+        self._shut = threading.Event()
         self.exported = 0
         self.dropped = 0
 
@@ -49,7 +50,8 @@ class Exporting:
         """Export ``batch``, or count what could not be."""
         token = otel_context.attach(otel_context.set_value(_SUPPRESS, True))
         try:
-            lost = max((_Attempt(exporter).export(batch) for exporter in self.exporters), default=0)
+            attempts = [_Attempt(exporter, self._shut) for exporter in self.exporters]
+            lost = max((attempt.export(batch) for attempt in attempts), default=0)
         finally:
             otel_context.detach(token)
         with self._lock:
@@ -62,7 +64,11 @@ class Exporting:
         return all(keeper.note_lost(spans) for keeper in keepers)
 
     def shutdown(self, timeout: float) -> None:
-        """Shut the exporters down, in a thread of its own so that none can outlast ``timeout`` seconds."""
+        """Shut the exporters down, in a thread of its own so that none can outlast ``timeout`` seconds.
+
+        What an exporter is at then is not tried again.
+        """
+        self._shut.set()
         thread = threading.Thread(target=self._shutdown, name="tracehooks-shutdown", daemon=True)
         try:
             thread.start()
@@ -82,8 +88,8 @@ class Exporting:
 class _Attempt:
     """One batch's way into one exporter."""
 
-    def __init__(self, exporter: SpanExporter) -> None:
-        self._exporter = exporter
+    def __init__(self, exporter: SpanExporter, shut: threading.Event) -> None:
+        self._exporter, self._shut = exporter, shut
         self._deadline = monotonic() + PATIENCE
         self._splits = SPLITS
 
@@ -95,7 +101,8 @@ class _Attempt:
             if lost is not None:
                 return lost
             if attempt < ATTEMPTS - 1 and monotonic() + pause < self._deadline:
-                sleep(pause)
+                if self._shut.wait(pause):
+                    return len(batch)
                 pause *= 4
         return self._split(batch)
 
@@ -106,7 +113,7 @@ class _Attempt:
         lost = 0
         for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
             self._splits -= 1
-            if self._splits < 0 or monotonic() > self._deadline:
+            if self._splits < 0 or monotonic() > self._deadline or self._shut.is_set():
                 lost += len(half)
                 continue
             outcome = self._try(half)
